@@ -1,0 +1,1 @@
+"""pinnsig: physics-informed neural networks for odd-sigmoid activations."""

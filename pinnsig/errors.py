@@ -1,0 +1,44 @@
+"""Every error that a user can cause, one specific type per kind.
+
+The command line prints the message as one line on stderr and exits with code 2.
+"""
+
+
+class PinnsigError(ValueError):
+    """Base of all errors raised for bad input; the message says what would be right."""
+
+
+class ActivationError(PinnsigError):
+    """An activation, its parameters or its expression cannot be used."""
+
+
+class CalibrationError(PinnsigError):
+    """A calibration target cannot be met."""
+
+
+class InitializerError(PinnsigError):
+    """An initialiser or its parameters cannot be used."""
+
+
+class ProblemError(PinnsigError):
+    """A problem is unknown, cannot be loaded, or is not well formed."""
+
+
+class DerivativeError(PinnsigError):
+    """A partial derivative was asked for that cannot be given."""
+
+
+class SamplingError(PinnsigError):
+    """Points cannot be drawn as asked."""
+
+
+class SettingsError(PinnsigError):
+    """A setting has an unknown name or an unusable value."""
+
+
+class DeviceError(PinnsigError):
+    """The device is not there, or cannot do what the run needs."""
+
+
+class RunError(PinnsigError):
+    """A run directory cannot be written or read."""

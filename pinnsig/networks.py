@@ -1,0 +1,52 @@
+"""Feed-forward networks: weights and forward pass, nothing else."""
+
+import torch
+from torch import Tensor, nn
+
+from pinnsig.activations import Activation
+
+
+class FFNN(nn.Module):
+    """Fully connected network, x^l = f(W^l x^(l-1) + b^l), with a linear output layer.
+
+    Parameters are left uninitialised: an initialiser fills them (`pinnsig.initializers`).
+
+    Args:
+        inputs: size of the input, N_0.
+        outputs: size of the output.
+        depth: number of hidden layers, L >= 1.
+        width: units in each hidden layer.
+        activation: the hidden activation f.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        depth: int,
+        width: int,
+        activation: Activation,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        super().__init__()
+        sizes = [inputs, *[width] * depth, outputs]
+        self.activation = activation
+        self.depth = depth
+        # `skip_init` keeps construction from drawing on torch's global generator
+        self.layers = nn.ModuleList(
+            nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
+            for n_in, n_out in zip(sizes, sizes[1:], strict=False)
+        )
+
+    @property
+    def linears(self) -> list[nn.Linear]:
+        """The depth + 1 linear layers in order of use."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map inputs of shape (N, inputs) to outputs of shape (N, outputs)."""
+        *hidden, last = self.layers
+        for layer in hidden:
+            x = self.activation(layer(x))
+        return last(x)
