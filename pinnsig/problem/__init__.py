@@ -1,0 +1,28 @@
+"""What a PDE is made of: all that a file in `problems/`, or a user's own file, imports."""
+
+from pinnsig.problem.base import Problem
+from pinnsig.problem.coefficients import Choice, Coefficient, Setting
+from pinnsig.problem.condition import Condition, Sites
+from pinnsig.problem.domain import Box, Face
+from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
+from pinnsig.problem.point_data import PointData
+from pinnsig.problem.registry import problem_class, problem_entries
+
+__all__ = [
+    "Box",
+    "Choice",
+    "Coefficient",
+    "Condition",
+    "Dirichlet",
+    "Face",
+    "Initial",
+    "Neumann",
+    "Periodic",
+    "PointData",
+    "Problem",
+    "Robin",
+    "Setting",
+    "Sites",
+    "problem_class",
+    "problem_entries",
+]

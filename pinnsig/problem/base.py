@@ -1,0 +1,131 @@
+"""`Problem`: a PDE with its domain, conditions and coefficients."""
+
+import difflib
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from pinnsig.errors import ProblemError
+from pinnsig.problem.binding import call_by_name, parameter_names
+from pinnsig.problem.coefficients import Coefficient, Setting
+from pinnsig.problem.condition import Condition
+from pinnsig.problem.domain import Box
+
+
+class Problem:
+    """Base of all problems; a subclass states the mathematics and nothing else.
+
+    A subclass sets `domain`, writes `residual`, and usually `conditions`; `solution`, `ansatz`
+    and `features` are optional. The methods' parameters are found by their names: fields (u) and
+    coordinates (x, t), in any order, those that are needed. Every one of them behaves as a tensor
+    of shape (N,); fields give partial derivatives as attributes (u.t, u.xx, u.xt).
+
+    Attributes:
+        domain: the coordinates and their intervals.
+        fields: names of the unknowns.
+
+    Raises:
+        ProblemError: a class that is not well formed, or a setting with an unusable value.
+    """
+
+    domain: ClassVar[Box]
+    fields: ClassVar[tuple[str, ...]] = ("u",)
+
+    def __init__(self, **settings: Any) -> None:
+        kind = type(self)
+        if not isinstance(getattr(kind, "domain", None), Box):
+            raise ProblemError(f"{kind.__name__} has no domain: set domain = Box(x=(0.0, 1.0), ...)")
+        if kind.residual is Problem.residual:
+            raise ProblemError(f"{kind.__name__} has no residual: write residual(self, u, x, ...)")
+        if isinstance(kind.fields, str) or not kind.fields:
+            raise ProblemError(f"{kind.__name__}: fields must be a tuple of names, such as ('u', 'v')")
+        clash = set(kind.fields) & set(kind.domain.names)
+        if clash or len(set(kind.fields)) != len(kind.fields):
+            raise ProblemError(f"{kind.__name__}: fields and coordinates need names of their own")
+        known = self.settings()
+        for name, value in settings.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
+                raise ProblemError(f"{kind.__name__} has no coefficient {name!r}: {hint}")
+            setattr(self, name, value)
+
+    @classmethod
+    def settings(cls) -> dict[str, Setting]:
+        """Its coefficients and choices by name."""
+        found = inspect.getmembers_static(cls, lambda member: isinstance(member, Setting))
+        return dict(found)
+
+    @classmethod
+    def learned(cls) -> dict[str, Coefficient]:
+        """The coefficients that training has to find."""
+        known = cls.settings().items()
+        return {name: c for name, c in known if isinstance(c, Coefficient) and c.learn}
+
+    def values(self) -> dict[str, float | str]:
+        """The present value of every coefficient and choice."""
+        return {name: getattr(self, name) for name in self.settings()}
+
+    def bind(self, values: Mapping[str, Tensor]) -> None:
+        """Let learned coefficients read as tensors, so that gradients flow into them."""
+        self.__dict__.update(values)
+
+    # --- what a subclass writes -----------------------------------------------------------------
+
+    def residual(self, *args: Any, **kwargs: Any) -> Any:
+        """The PDE's residual, zero for a solution: shape (N,); a dict of them for a system."""
+        raise NotImplementedError
+
+    def conditions(self) -> Iterable[Condition]:
+        """The conditions that a solution meets."""
+        return ()
+
+    # optional: `solution(self, x, t)`, shape (N,) or a dict of them, float64 in and out;
+    # `ansatz(self, n, x, t)`, the fields from the raw network outputs; `features(self, x, t)`,
+    # the network's inputs as a tuple. Their absence is meaningful, so the base has none.
+
+    # --- what the library reads -----------------------------------------------------------------
+
+    def has(self, method: str) -> bool:
+        """Whether the subclass wrote an optional method (solution, ansatz or features)."""
+        return callable(getattr(self, method, None))
+
+    def call(self, method: str, available: Mapping[str, Any]) -> Any:
+        """Call one of its methods with arguments found by name."""
+        return call_by_name(getattr(self, method), available, f"{type(self).__name__}.{method}")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the raw network outputs: the ansatz's own parameters, or the fields."""
+        if not self.has("ansatz"):
+            return self.fields
+        names = parameter_names(getattr(self, "ansatz"))  # noqa: B009
+        return tuple(name for name in names if name not in self.domain.names)
+
+    def terms(self) -> dict[str, Condition]:
+        """The conditions by term name: initial, boundary, data, with `on` added where it repeats.
+
+        Raises:
+            ProblemError: something yielded is no condition, or two have one name.
+        """
+        conditions = list(self.conditions())
+        for condition in conditions:
+            if not isinstance(condition, Condition):
+                raise ProblemError(
+                    f"{type(self).__name__}.conditions yields {condition!r}, which is no condition"
+                )
+        groups = [c.group for c in conditions if c.name is None]
+        named: dict[str, Condition] = {}
+        for condition in conditions:
+            name = condition.name or condition.group
+            if condition.name is None and groups.count(condition.group) > 1:
+                on = getattr(condition, "on", None)
+                name += "" if on is None else "_" + (on if isinstance(on, str) else "_".join(on))
+            if name in named and condition.name is None:
+                name += f"_{sum(key.startswith(name) for key in named) + 1}"
+            if name in named or name == "residual":
+                raise ProblemError(f"two terms are named {name!r}: give a condition another name=")
+            named[name] = condition
+        return named

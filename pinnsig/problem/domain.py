@@ -1,0 +1,107 @@
+"""Domains: named coordinates and the intervals they run over."""
+
+import keyword
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsig.errors import ProblemError
+
+TIME_NAMES = ("t", "tau", "time")
+
+
+@dataclass(frozen=True)
+class Face:
+    """One side of a box: `coordinate` is held at its lower or upper end."""
+
+    coordinate: str
+    upper: bool
+
+    @property
+    def normal(self) -> float:
+        """Sign of the outward normal along the coordinate."""
+        return 1.0 if self.upper else -1.0
+
+
+class Box:
+    """A product of intervals, one per coordinate, in the order given.
+
+    `Box(x=(-1.0, 1.0), t=(0.0, 1.0))` has the coordinates x and t.
+
+    Raises:
+        ProblemError: no coordinate, a name that Python cannot use, or an empty interval.
+    """
+
+    def __init__(self, **intervals: tuple[float, float]) -> None:
+        if not intervals:
+            raise ProblemError("a domain needs at least one coordinate, such as Box(x=(0, 1))")
+        for name, interval in intervals.items():
+            if keyword.iskeyword(name) or name.startswith("_"):
+                raise ProblemError(f"coordinate name {name!r} cannot be used: choose a plain name")
+            if not (isinstance(interval, tuple | list) and len(interval) == 2):
+                raise ProblemError(f"coordinate {name}: {interval!r} is not a pair (lower, upper)")
+            low, high = interval
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                raise ProblemError(
+                    f"coordinate {name}: ({low}, {high}) needs finite ends with lower < upper"
+                )
+        self.names = tuple(intervals)
+        self.lower = np.array([float(low) for low, _ in intervals.values()])
+        self.upper = np.array([float(high) for _, high in intervals.values()])
+
+    def __repr__(self) -> str:
+        ends = zip(self.names, self.lower, self.upper, strict=True)
+        return f"Box({', '.join(f'{n}=({low:g}, {high:g})' for n, low, high in ends)})"
+
+    @property
+    def dimensions(self) -> int:
+        """Number of coordinates."""
+        return len(self.names)
+
+    @property
+    def time(self) -> str | None:
+        """The coordinate that is time (t, tau or time), or None."""
+        return next((name for name in self.names if name in TIME_NAMES), None)
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Lower and upper end of one coordinate."""
+        index = self.names.index(name)
+        return float(self.lower[index]), float(self.upper[index])
+
+    def faces(self, on: str | tuple[str, ...]) -> tuple[Face, ...]:
+        """The faces that `on` names: "x" both sides, "x-" the lower one, "x+" the upper one.
+
+        Raises:
+            ProblemError: `on` names no coordinate of this domain.
+        """
+        found: list[Face] = []
+        for text in (on,) if isinstance(on, str) else tuple(on):
+            name, side = (text[:-1], text[-1]) if text[-1:] in ("-", "+") else (text, "")
+            if name not in self.names:
+                raise ProblemError(
+                    f"on={text!r} names no coordinate of the domain: it has "
+                    f"{', '.join(self.names)} (x means both sides, x- the lower, x+ the upper)"
+                )
+            found += [Face(name, upper) for upper in (False, True) if side in ("", "-+"[upper])]
+        return tuple(found)
+
+    def place(self, unit: NDArray[np.float64], face: Face | None = None) -> NDArray[np.float64]:
+        """Map points of the unit cube into the box, or onto one of its faces.
+
+        Args:
+            unit: shape (N, dimensions), or (N, dimensions - 1) for a face.
+            face: where to put the points; None means the interior.
+
+        Returns:
+            Points of shape (N, dimensions).
+        """
+        if face is not None:
+            unit = np.insert(unit, self.names.index(face.coordinate), float(face.upper), axis=1)
+        # written so that 0 and 1 give the ends exactly
+        return self.lower * (1.0 - unit) + self.upper * unit
+
+    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which of the points, shape (N, dimensions), lie in the closed box; shape (N,)."""
+        return np.all((points >= self.lower) & (points <= self.upper), axis=1)

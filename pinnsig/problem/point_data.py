@@ -1,0 +1,50 @@
+"""Measured values at given points."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from pinnsig.errors import ProblemError
+from pinnsig.problem.condition import Condition, Draw, Sites, read_target
+from pinnsig.problem.domain import Box
+
+
+class PointData(Condition):
+    """Measured values at given points: `PointData(x=[...], t=[...], u=[...])`.
+
+    Every coordinate of the domain is given, and at least one field or partial (u_x); all columns
+    have one length, and hold finite numbers only.
+    """
+
+    group = "data"
+
+    def __init__(self, *, name: str | None = None, **columns: ArrayLike) -> None:
+        super().__init__(name)
+        self.columns = {k: np.atleast_1d(np.asarray(v, np.float64)) for k, v in columns.items()}
+        shapes = {key: column.shape for key, column in self.columns.items()}
+        if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
+            raise ProblemError(f"PointData: columns need one common length, not {shapes}")
+        for key, column in self.columns.items():
+            if not np.isfinite(column).all():
+                raise ProblemError(f"PointData: column {key} holds values that are not finite")
+
+    def sites(self, domain: Box, count: int, draw: Draw) -> Sites:
+        """The given points, whatever the count; the measured values go with them."""
+        del count, draw
+        missing = [name for name in domain.names if name not in self.columns]
+        if missing:
+            raise ProblemError(f"PointData lacks the coordinate {missing[0]}")
+        measured = {k: column for k, column in self.columns.items() if k not in domain.names}
+        if not measured:
+            raise ProblemError("PointData holds no field: add measured values, such as u=[...]")
+        return Sites(np.stack([self.columns[name] for name in domain.names], axis=1), measured)
+
+    def residual(
+        self, fields: Mapping[str, Any], coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
+    ) -> dict[str, Any]:
+        """Field less measured value."""
+        del coordinates
+        return {target: read_target(fields, target) - value for target, value in extra.items()}
