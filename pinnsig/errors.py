@@ -42,3 +42,7 @@ class DeviceError(PinnsigError):
 
 class RunError(PinnsigError):
     """A run directory cannot be written or read."""
+
+
+class TrainingError(PinnsigError):
+    """Training cannot start: the loss is not finite."""

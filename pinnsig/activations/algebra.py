@@ -1,0 +1,165 @@
+"""Positive combinations of activations, which stay in the class (paper, Corollary 1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pinnsig.activations.base import Activation
+from pinnsig.errors import ActivationError
+
+
+def _check_factor(kind: str, factor: float, slope: float) -> None:
+    if not (math.isfinite(factor) and factor > 0):
+        raise ActivationError(f"{kind} factor must be finite and > 0, not {factor!r}")
+    if not (math.isfinite(slope) and slope > 0 and math.isfinite(1 / slope)):
+        raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
+
+
+def _representable(factor: float, dtype: torch.dtype) -> float:
+    # An infinite factor would turn the zeros of a derivative into NaN.
+    return min(factor, torch.finfo(dtype).max)
+
+
+def _keep_finite(derivative: Tensor, singular: bool) -> Tensor:
+    if singular:
+        largest = torch.finfo(derivative.dtype).max
+        derivative.clamp_(-largest, largest)
+    return derivative
+
+
+@dataclass(frozen=True)
+class Scaled(Activation):
+    """c f(x), of slope c f'(0).
+
+    Raises:
+        ActivationError: unless the factor c is finite and > 0.
+    """
+
+    factor: float
+    inner: Activation
+
+    def __post_init__(self) -> None:
+        _check_factor("scale", self.factor, self.slope)
+
+    @property
+    def slope(self) -> float:
+        """c f'(0)."""
+        return self.factor * self.inner.slope
+
+    @property
+    def bound(self) -> float:
+        """c sup |f|."""
+        return self.factor * self.inner.bound
+
+    @property
+    def singular(self) -> bool:
+        """Whether f is singular."""
+        return self.inner.singular
+
+    def _format(self, argument: str) -> str:
+        text = self.inner._format(argument)
+        return f"{self.factor!r}*" + (f"({text})" if _is_sum(self.inner) else text)
+
+    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
+        c = _representable(self.factor, x.dtype)
+        return tuple(
+            _keep_finite(d.mul_(c), self.singular) for d in self.inner._derivatives(x, order)
+        )
+
+
+@dataclass(frozen=True)
+class Stretched(Activation):
+    """f(a x), of slope a f'(0) and n-th derivative a^n f^(n)(a x).
+
+    Raises:
+        ActivationError: unless the factor a is finite and > 0.
+    """
+
+    factor: float
+    inner: Activation
+
+    def __post_init__(self) -> None:
+        _check_factor("stretch", self.factor, self.slope)
+
+    @property
+    def slope(self) -> float:
+        """a f'(0)."""
+        return self.factor * self.inner.slope
+
+    @property
+    def bound(self) -> float:
+        """sup |f|, which stretching does not change."""
+        return self.inner.bound
+
+    @property
+    def singular(self) -> bool:
+        """Whether f is singular."""
+        return self.inner.singular
+
+    def _format(self, argument: str) -> str:
+        return self.inner._format(f"{self.factor!r}*{argument}")
+
+    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
+        value, *rest = self.inner._derivatives(x * self.factor, order)
+        power = 1.0
+        for derivative in rest:
+            power *= self.factor
+            derivative.mul_(_representable(power, x.dtype))
+            _keep_finite(derivative, self.singular)
+        return (value, *rest)
+
+
+@dataclass(frozen=True)
+class Sum(Activation):
+    """f_1 + ... + f_n, with 1/omega the sum of the 1/omega_i (Corollary 1).
+
+    Raises:
+        ActivationError: if there are no terms, or the slopes add up to infinity.
+    """
+
+    terms: tuple[Activation, ...]
+
+    def __post_init__(self) -> None:
+        flat = tuple(t for f in self.terms for t in (f.terms if isinstance(f, Sum) else (f,)))
+        object.__setattr__(self, "terms", flat)
+        if not flat:
+            raise ActivationError("a sum of activations needs at least one term")
+        if not math.isfinite(self.slope):
+            raise ActivationError("the slopes at 0 of the terms add up to infinity")
+
+    @property
+    def slope(self) -> float:
+        """Sum of the slopes."""
+        return math.fsum(f.slope for f in self.terms)
+
+    @property
+    def bound(self) -> float:
+        """Sum of the bounds: all terms tend to their suprema together."""
+        return math.fsum(f.bound for f in self.terms)
+
+    @property
+    def singular(self) -> bool:
+        """Whether some term is singular."""
+        return any(f.singular for f in self.terms)
+
+    def _format(self, argument: str) -> str:
+        return "+".join(f._format(argument) for f in self.terms)
+
+    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
+        first, *others = self.terms
+        totals = first._derivatives(x, order)
+        for f in others:
+            for total, derivative in zip(totals, f._derivatives(x, order), strict=True):
+                _keep_finite(total.add_(derivative), self.singular)
+        return totals
+
+
+def _is_sum(f: Activation) -> bool:
+    """Whether the text of f is a sum, seen through stretches, which add no brackets."""
+    while isinstance(f, Stretched):
+        f = f.inner
+    return isinstance(f, Sum)

@@ -1,0 +1,122 @@
+"""A trained field on a regular grid, beside the reference solution, and its errors."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pinnsig.errors import ProblemError
+from pinnsig.model import Model
+from pinnsig.problem import Problem
+
+Array = NDArray[np.float64]
+
+# points per coordinate, by number of coordinates; time gets about half of space's
+POINTS = {1: 1001, 2: 201, 3: 41, 4: 17}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One field on a regular grid.
+
+    Attributes:
+        field: its name.
+        axes: the grid's points along each coordinate, in the domain's order.
+        prediction: shape (len(axis), ...) over all axes.
+        reference: the solution there, same shape; None where the problem has none.
+    """
+
+    field: str
+    axes: dict[str, Array]
+    prediction: Array
+    reference: Array | None
+
+    @property
+    def error(self) -> Array | None:
+        """Absolute error, same shape."""
+        return None if self.reference is None else np.abs(self.prediction - self.reference)
+
+    @property
+    def max_error(self) -> float | None:
+        """Largest absolute error."""
+        return None if self.error is None else float(self.error.max())
+
+
+def evaluation_axes(problem: Problem) -> dict[str, Array]:
+    """Regular grid axes over the domain, ends included."""
+    domain = problem.domain
+    points = POINTS.get(domain.dimensions, 7)
+    return {
+        name: np.linspace(*domain.interval(name), (points + 1) // 2 if name == domain.time else points)
+        for name in domain.names
+    }
+
+
+def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, Comparison]:
+    """Every field of a model on a grid, beside the problem's solution if it has one.
+
+    Raises:
+        ProblemError: the solution has another shape than its points, or is not finite.
+    """
+    problem = model.problem
+    axes = dict(axes or evaluation_axes(problem))
+    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    columns = {
+        name: torch.from_numpy(values.ravel()) for name, values in zip(axes, mesh, strict=True)
+    }
+    predicted = model.predict(columns)
+    references = reference_values(problem, columns)
+    shape = mesh[0].shape
+    return {
+        field: Comparison(
+            field,
+            axes,
+            predicted[field].double().cpu().numpy().reshape(shape),
+            None if references is None else references[field].numpy().reshape(shape),
+        )
+        for field in problem.fields
+    }
+
+
+def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[str, Tensor] | None:
+    """The problem's solution by field at float64 points of shape (N,); None without one."""
+    if not problem.has("solution"):
+        return None
+    with torch.no_grad():
+        problem.bind({name: torch.tensor(float(getattr(problem, name))) for name in problem.learned()})
+        found = problem.call("solution", columns)
+    if isinstance(found, Tensor):
+        found = dict.fromkeys(problem.fields[:1], found)
+    elif isinstance(found, tuple | list):
+        found = dict(zip(problem.fields, found, strict=False))
+    shape = next(iter(columns.values())).shape
+    for field in problem.fields:
+        values = found.get(field)
+        if not isinstance(values, Tensor) or values.shape != shape:
+            raise ProblemError(
+                f"{type(problem).__name__}.solution must give shape {tuple(shape)} for {field}"
+            )
+        if not values.isfinite().all():
+            raise ProblemError(f"{type(problem).__name__}.solution is not finite everywhere")
+    return {field: found[field].double().cpu() for field in problem.fields}
+
+
+def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
+    """|error| / |reference| in the 2-norm over the grid and all fields; None without reference."""
+    size, off = 0.0, 0.0
+    for comparison in comparisons.values():
+        if comparison.reference is None or comparison.error is None:
+            return None
+        size += float(np.sum(comparison.reference**2))
+        off += float(np.sum(comparison.error**2))
+    return math.sqrt(off / size) if size else (0.0 if off == 0 else math.inf)
+
+
+def max_error(comparisons: Mapping[str, Comparison]) -> float | None:
+    """Largest absolute error over the grid and all fields; None without reference."""
+    errors = [c.max_error for c in comparisons.values() if c.max_error is not None]
+    return max(errors) if errors else None

@@ -1,0 +1,24 @@
+"""The derivative engine: which partials are needed, and how they pass through a network."""
+
+from pinnsig.jets.engine import ENGINES, Engine, choose_engine, register_engine
+from pinnsig.jets.fields import fields_at, input_count, record
+from pinnsig.jets.jet import Jet
+from pinnsig.jets.plan import Plan, parse_partial, partial_name
+from pinnsig.jets.taylor import JetsEngine  # first: the preferred engine
+from pinnsig.jets.nested import NestedEngine  # isort: skip
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "Jet",
+    "JetsEngine",
+    "NestedEngine",
+    "Plan",
+    "choose_engine",
+    "fields_at",
+    "input_count",
+    "parse_partial",
+    "partial_name",
+    "record",
+    "register_engine",
+]

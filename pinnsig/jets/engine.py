@@ -1,0 +1,100 @@
+"""What a derivative engine is: it carries a plan's partials through a network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from pinnsig.errors import DerivativeError, SettingsError
+from pinnsig.jets.jet import Jet, Part
+from pinnsig.jets.plan import Alpha, Plan
+
+Features = Callable[[Mapping[str, Any]], Sequence[Any]]
+"""Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
+
+
+class Engine(ABC):
+    """Base of the derivative engines; all give the same numbers (DESIGN: tested against nested)."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def partials(
+        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> Tensor:
+        """Partials of the network's outputs with respect to the coordinates.
+
+        Args:
+            network: maps inputs of shape (N, inputs) to outputs of shape (N, outputs).
+            features: the network's inputs from the coordinates; None means the coordinates.
+            points: shape (N, dimensions).
+            plan: the K partials to carry.
+
+        Returns:
+            Shape (K, N, outputs), in the order of the plan, differentiable in the weights.
+        """
+
+    @abstractmethod
+    def supports(self, network: nn.Module) -> bool:
+        """Whether it can carry partials through this network."""
+
+
+def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, Jet]:
+    """The coordinates themselves as jets, from points of shape (N, dimensions)."""
+    jets: dict[str, Jet] = {}
+    for axis, name in enumerate(coordinates):
+        values = points[:, axis]
+
+        def part(alpha: Alpha, axis: int = axis, values: Tensor = values) -> Part:
+            if not any(alpha):
+                return values
+            return 1.0 if sum(alpha) == 1 and alpha[axis] == 1 else None
+
+        jets[name] = Jet(coordinates, part, values)
+    return jets
+
+
+def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
+    """One jet for each network output, from a stack of shape (K, N, outputs)."""
+
+    def leaf(output: int) -> Jet:
+        def part(alpha: Alpha) -> Part:
+            if alpha not in plan.index:
+                raise DerivativeError(f"a partial outside the plan {plan} was read")
+            return table[plan.index[alpha], :, output]
+
+        return Jet(plan.coordinates, part, table[0, :, output])
+
+    return [leaf(output) for output in range(table.shape[2])]
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {}
+"""Engines by name, in order of preference for `auto`."""
+
+
+def register_engine(make: type[Engine]) -> type[Engine]:
+    """Make an engine known by its name; a class decorator."""
+    ENGINES[make.name] = make
+    return make
+
+
+def choose_engine(name: str, network: nn.Module) -> Engine:
+    """The engine of that name, or for `auto` the first that supports the network.
+
+    Raises:
+        SettingsError: no engine has that name, or it does not support the network.
+    """
+    if name != "auto" and name not in ENGINES:
+        raise SettingsError(f"engine {name!r} is unknown: choose auto, {', '.join(ENGINES)}")
+    for make in ENGINES.values() if name == "auto" else (ENGINES[name],):
+        engine = make()
+        if engine.supports(network):
+            return engine
+    raise SettingsError(f"engine {name!r} cannot differentiate a {type(network).__name__}")
+
+
+def stack_inputs(columns: Sequence[Tensor]) -> Tensor:
+    """Columns of shape (N,) as a matrix of shape (N, columns)."""
+    return torch.stack(list(columns), dim=1)

@@ -1,0 +1,119 @@
+"""Fields of a problem at points, and the record of which partials an expression reads."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pinnsig.errors import PinnsigError, ProblemError
+from pinnsig.jets.engine import Engine, Features, coordinate_jets, output_jets
+from pinnsig.jets.jet import Jet, Part
+from pinnsig.jets.plan import Alpha, Plan
+from pinnsig.problem import Problem
+
+Fields = Mapping[str, Jet]
+Expression = Callable[[Fields, Fields], Any]
+"""Something computed from the fields and the coordinates, both by name."""
+
+
+def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict[str, Jet]:
+    """The problem's fields: the raw outputs themselves, or what its ansatz makes of them.
+
+    Raises:
+        ProblemError: the ansatz does not give one jet per field.
+    """
+    if not problem.has("ansatz"):
+        return dict(zip(problem.fields, outputs, strict=True))
+    raw = dict(zip(problem.outputs, outputs, strict=True))
+    found = problem.call("ansatz", {**raw, **coordinates})
+    found = found if isinstance(found, tuple | list) else (found,)
+    if len(found) != len(problem.fields) or not all(isinstance(jet, Jet) for jet in found):
+        raise ProblemError(
+            f"{type(problem).__name__}.ansatz must return {len(problem.fields)} field(s) made "
+            "from its outputs and coordinates by ordinary algebra"
+        )
+    return dict(zip(problem.fields, found, strict=True))
+
+
+def features_of(problem: Problem) -> Features | None:
+    """The problem's own network inputs, or None for plain coordinates."""
+    if not problem.has("features"):
+        return None
+
+    def features(coordinates: Mapping[str, Any]) -> list[Any]:
+        found = problem.call("features", coordinates)
+        return list(found) if isinstance(found, tuple | list) else [found]
+
+    return features
+
+
+def input_count(problem: Problem) -> int:
+    """How many inputs the problem's network has.
+
+    Raises:
+        ProblemError: its features fail.
+    """
+    features = features_of(problem)
+    if features is None:
+        return problem.domain.dimensions
+    points = torch.full((2, problem.domain.dimensions), 0.5, dtype=torch.float64)
+    return len(guarded(problem, "features", lambda: features(_coordinates(problem, points))))
+
+
+def fields_at(
+    problem: Problem, network: nn.Module, engine: Engine, points: Tensor, plan: Plan
+) -> tuple[dict[str, Jet], dict[str, Jet]]:
+    """The fields and the coordinates at points of shape (N, dimensions), as jets by name."""
+    table = engine.partials(network, features_of(problem), points, plan)
+    coordinates = _coordinates(problem, points)
+    return fields_of(problem, output_jets(table, plan), coordinates), coordinates
+
+
+def record(problem: Problem, expression: Expression, points: Tensor) -> tuple[Plan, Any]:
+    """Evaluate an expression once on stand-in outputs and note which partials it reads.
+
+    Args:
+        points: a few points, shape (N, dimensions).
+
+    Returns:
+        The plan that the expression needs, and what it gave.
+
+    Raises:
+        ProblemError: the problem's own code fails.
+    """
+    read: set[Alpha] = set()
+    generator = torch.Generator().manual_seed(0)
+
+    def leaf() -> Jet:
+        def part(alpha: Alpha) -> Part:
+            read.add(alpha)
+            return torch.rand(len(points), generator=generator, dtype=torch.float64).to(points)
+
+        return Jet(problem.domain.names, part, points[:, 0])
+
+    def run() -> Any:
+        coordinates = _coordinates(problem, points)
+        outputs = [leaf() for _ in problem.outputs]
+        return expression(fields_of(problem, outputs, coordinates), coordinates)
+
+    with torch.no_grad():
+        result = guarded(problem, "expressions", run)
+    return Plan.closing(problem.domain.names, read), result
+
+
+def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
+    """Call into a problem's code; its failures become one line that names the problem."""
+    try:
+        return call()
+    except PinnsigError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else "no message"
+        raise ProblemError(
+            f"{type(problem).__name__}: its {what} fail with {type(error).__name__}: {reason}"
+        ) from error
+
+
+def _coordinates(problem: Problem, points: Tensor) -> dict[str, Jet]:
+    return coordinate_jets(problem.domain.names, points)

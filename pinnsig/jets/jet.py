@@ -1,0 +1,269 @@
+"""`Jet`: a quantity over the points that knows its partial derivatives.
+
+Fields, coordinates and everything computed from them are jets. A partial is worked out when it is
+read, from the partials of what the jet was made of, by Leibniz's and Faa di Bruno's formulas; so
+nothing is computed that is not used, and reading partials of a recording leaf tells which ones a
+residual needs. Wherever a tensor of shape (N,) will do, a jet will do.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pinnsig.errors import DerivativeError
+from pinnsig.jets.functions import FUNCTIONS, Outer, power_of
+from pinnsig.jets.plan import Alpha, faa_di_bruno, leibniz, parse_partial
+
+Part = Tensor | float | None
+"""A partial: values of shape (N,), one number for all points, or None for exactly zero."""
+
+
+class Jet:
+    """Values of shape (N,) with partial derivatives as attributes: `u.t`, `u.xx`, `u.xt`.
+
+    Arithmetic (+ - * / **) and the functions in `pinnsig.jets.functions`, written `torch.sin(u)`
+    or `u.sin()`, give jets. Any other torch function sees the plain values.
+
+    Args:
+        coordinates: names of the coordinates.
+        part: gives the partial of a multi-index.
+        like: a tensor of shape (N,) that sets shape, dtype and device.
+
+    Raises:
+        DerivativeError: an attribute that is neither a partial nor a tensor's, or a partial of
+            something made from plain tensors.
+    """
+
+    __slots__ = ("_compute", "_parts", "coordinates", "like")
+
+    def __init__(
+        self, coordinates: tuple[str, ...], part: Callable[[Alpha], Part], like: Tensor
+    ) -> None:
+        self.coordinates = coordinates
+        self.like = like
+        self._compute = part
+        self._parts: dict[Alpha, Part] = {}
+
+    def part(self, alpha: Alpha) -> Part:
+        """The partial of a multi-index, in its most compact form."""
+        if alpha not in self._parts:
+            self._parts[alpha] = self._compute(alpha)
+        return self._parts[alpha]
+
+    def tensor(self, alpha: Alpha) -> Tensor:
+        """The partial of a multi-index, shape (N,)."""
+        part = self.part(alpha)
+        if isinstance(part, Tensor) and part.ndim:
+            return part
+        return torch.zeros_like(self.like) + (0.0 if part is None else part)
+
+    @property
+    def zero(self) -> Alpha:
+        """The multi-index of the value itself."""
+        return (0,) * len(self.coordinates)
+
+    @property
+    def value(self) -> Tensor:
+        """The values, shape (N,)."""
+        return self.tensor(self.zero)
+
+    def shifted(self, by: Alpha) -> "Jet":
+        """The partial of a multi-index as a jet of its own."""
+        return Jet(
+            self.coordinates,
+            lambda alpha: self.part(tuple(a + b for a, b in zip(alpha, by, strict=True))),
+            self.like,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        alpha = None if name.startswith("_") else parse_partial(name, self.coordinates)
+        if alpha is not None:
+            return self.shifted(alpha)
+        if name in FUNCTIONS:
+            return lambda: self.apply(FUNCTIONS[name])
+        if name.startswith("__") or not hasattr(self.like, name):
+            raise DerivativeError(
+                f"there is no partial {name!r}: the coordinates are {', '.join(self.coordinates)}"
+            )
+        return getattr(self.value, name)
+
+    def __repr__(self) -> str:
+        return f"Jet({self.value!r})"
+
+    def __len__(self) -> int:
+        return len(self.like)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return self.value[index]
+
+    # --- algebra --------------------------------------------------------------------------------
+
+    def apply(self, outer: Outer) -> "Jet":
+        """outer(self), by Faa di Bruno's formula."""
+        cache: dict[int, Tensor] = {}
+
+        def derivative(order: int) -> Tensor:
+            if order not in cache:
+                cache[order] = outer(self.value, order)
+            return cache[order]
+
+        def part(alpha: Alpha) -> Part:
+            if not any(alpha):
+                return derivative(0)
+            total: Part = None
+            for product in faa_di_bruno(alpha):
+                term: Part = product.coefficient
+                for beta, exponent in product.factors:
+                    factor = self.part(beta)
+                    term = _times(term, factor if factor is None else factor**exponent)
+                if term is not None:
+                    total = _plus(total, _times(term, derivative(product.order)))
+            return total
+
+        return Jet(self.coordinates, part, self.like)
+
+    def _lift(self, other: Any) -> "Jet | None":
+        """Another operand as a jet: numbers are constant, plain tensors have no partials."""
+        if isinstance(other, Jet):
+            return other
+        if not isinstance(other, int | float | Tensor):
+            return None
+
+        def part(alpha: Alpha) -> Part:
+            if not any(alpha):
+                return other
+            if isinstance(other, Tensor) and other.ndim:
+                raise DerivativeError(
+                    "a partial is read of an expression that holds a plain tensor, which has "
+                    "none: build the expression from coordinates, fields and numbers"
+                )
+            return None
+
+        return Jet(self.coordinates, part, self.like)
+
+    def __add__(self, other: Any) -> Any:
+        b = self._lift(other)
+        if b is None:
+            return NotImplemented
+        return Jet(self.coordinates, lambda k: _plus(self.part(k), b.part(k)), self.like)
+
+    def __neg__(self) -> "Jet":
+        return self * -1.0
+
+    def __pos__(self) -> "Jet":
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        b = self._lift(other)
+        return NotImplemented if b is None else self + (-b)
+
+    def __rsub__(self, other: Any) -> Any:
+        b = self._lift(other)
+        return NotImplemented if b is None else b + (-self)
+
+    def __mul__(self, other: Any) -> Any:
+        b = self._lift(other)
+        if b is None:
+            return NotImplemented
+
+        def part(alpha: Alpha) -> Part:
+            total: Part = None
+            for coefficient, left, right in leibniz(alpha):
+                term = _times(self.part(left), b.part(right))
+                total = _plus(total, _times(coefficient, term))
+            return total
+
+        return Jet(self.coordinates, part, self.like)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, int | float):
+            return self * (1.0 / other) if other else self * float("inf")
+        b = self._lift(other)
+        return NotImplemented if b is None else self * b.apply(FUNCTIONS["reciprocal"])
+
+    def __rtruediv__(self, other: Any) -> Any:
+        b = self._lift(other)
+        return NotImplemented if b is None else b / self
+
+    def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, int | float):
+            return self.apply(power_of(exponent))
+        b = self._lift(exponent)
+        return NotImplemented if b is None else (b * self.log()).exp()
+
+    def __rpow__(self, base: Any) -> Any:
+        b = self._lift(base)
+        return NotImplemented if b is None else (self * b.log()).exp()
+
+    # comparisons see plain values: they have no derivative
+    def __lt__(self, other: Any) -> Tensor:
+        return self.value < _plain(other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return self.value <= _plain(other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return self.value > _plain(other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return self.value >= _plain(other)
+
+    def __eq__(self, other: object) -> Any:
+        return self.value == _plain(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.value != _plain(other)
+
+    __hash__ = object.__hash__
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Let torch's functions take jets: those of the algebra give jets, the rest tensors."""
+        name = getattr(func, "__name__", "").strip("_")
+        if name in FUNCTIONS and len(args) == 1 and not kwargs:
+            return args[0].apply(FUNCTIONS[name])
+        if name in _OPERATORS and len(args) == 2 and not kwargs:
+            a, b = args
+            if not isinstance(a, Jet):  # a plain tensor or number on the left
+                a = b._lift(a)
+            return NotImplemented if a is None else getattr(a, _OPERATORS[name])(b)
+        return func(*_plain(args), **_plain(kwargs or {}))
+
+
+_OPERATORS = {
+    "add": "__add__", "radd": "__radd__", "sub": "__sub__", "subtract": "__sub__",
+    "rsub": "__rsub__", "mul": "__mul__", "multiply": "__mul__", "rmul": "__rmul__",
+    "div": "__truediv__", "divide": "__truediv__", "true_divide": "__truediv__",
+    "truediv": "__truediv__", "rtruediv": "__rtruediv__", "rdiv": "__rtruediv__",
+    "pow": "__pow__", "rpow": "__rpow__",
+}  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """The same structure with plain tensors in the place of jets."""
+    if isinstance(value, Jet):
+        return value.value
+    if isinstance(value, tuple | list):
+        return type(value)(_plain(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _times(a: Part, b: Part) -> Part:
+    if a is None or b is None:
+        return None
+    if isinstance(a, float) and a == 1.0:
+        return b
+    return a if isinstance(b, float) and b == 1.0 else a * b
+
+
+def _plus(a: Part, b: Part) -> Part:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
