@@ -1,1 +1,41 @@
-"""pinnsig: physics-informed neural networks for odd-sigmoid activations."""
+"""pinnsig: physics-informed neural networks for odd-sigmoid activations.
+
+    import pinnsig
+    result = pinnsig.solve("burgers", act="tanh", scale=1.3)
+    model = pinnsig.load(result.path)
+    model.predict(x=0.1, t=0.5, of=("u", "u.x"))
+"""
+
+from pinnsig.errors import PinnsigError
+from pinnsig.loading import TrainedModel, load
+from pinnsig.problem import (
+    Box,
+    Choice,
+    Coefficient,
+    Dirichlet,
+    Initial,
+    Neumann,
+    Periodic,
+    PointData,
+    Problem,
+    Robin,
+)
+from pinnsig.solver import Result, solve
+
+__all__ = [
+    "Box",
+    "Choice",
+    "Coefficient",
+    "Dirichlet",
+    "Initial",
+    "Neumann",
+    "Periodic",
+    "PinnsigError",
+    "PointData",
+    "Problem",
+    "Result",
+    "Robin",
+    "TrainedModel",
+    "load",
+    "solve",
+]

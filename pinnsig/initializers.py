@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import Field, asdict, dataclass, fields
 from types import NoneType
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
@@ -138,11 +138,13 @@ class Initializer(ABC):
             raise InitializerError(f"{self.name}: {parameter} must be {rule}, not {value}")
 
 
+_Class = TypeVar("_Class", bound=Initializer)
+
 INITIALIZERS: dict[str, type[Initializer]] = {}
 """The known initialisers by name."""
 
 
-def register_initializer(cls: type[Initializer]) -> type[Initializer]:
+def register_initializer(cls: type[_Class]) -> type[_Class]:
     """Class decorator: make an initialiser known under its `name`.
 
     Raises:

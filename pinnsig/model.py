@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.errors import DerivativeError, ProblemError
-from pinnsig.jets import Engine, Jet, Plan, choose_engine, fields_at, record
+from pinnsig.jets import Engine, Jet, Plan, choose_engine, fields_at, network_inputs, record
 from pinnsig.jets.plan import Alpha, parse_partial
 from pinnsig.problem import Problem
 
@@ -46,6 +46,10 @@ class Model(nn.Module):
         """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
         self.problem.bind(self.coefficients())
         return fields_at(self.problem, self.network, engine, points, plan)
+
+    def inputs(self, points: Tensor) -> Tensor:
+        """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
+        return network_inputs(self.problem, points)
 
     @torch.no_grad()
     def predict(

@@ -1,5 +1,6 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +97,7 @@ class Objective:
                 raise SettingsError(
                     f"weight for {name!r}: there is no such term, only {', '.join(self.term_names)}"
                 )
-            if not 0 <= weight < float("inf"):
+            if not 0 <= weight < math.inf:
                 raise SettingsError(f"weight of {name} = {weight} must be finite and not negative")
         like = self.flat.values
         values = [float(weights.get(name, 1.0)) for name in self.term_names]

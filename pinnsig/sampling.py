@@ -38,14 +38,16 @@ def uniform(n: int, dimensions: int, generator: np.random.Generator) -> Array:
 
 def sobol(n: int, dimensions: int, generator: np.random.Generator) -> Array:
     """The first n points of a scrambled Sobol sequence; best balanced where n is a power of 2."""
-    # drawn up to a power of 2 and cut, which gives the same points without scipy's warning
-    sequence = qmc.Sobol(dimensions, scramble=True, seed=generator)
+    # drawn up to a power of 2 and cut, which gives the same points without scipy's warning;
+    # `seed` is called `rng` since scipy 1.15, which still takes the old name
+    sequence = qmc.Sobol(dimensions, seed=generator)  # pyright: ignore[reportCallIssue]
     return sequence.random_base2(max(n - 1, 0).bit_length())[:n]
 
 
 def halton(n: int, dimensions: int, generator: np.random.Generator) -> Array:
     """The first n points of a scrambled Halton sequence."""
-    return qmc.Halton(dimensions, scramble=True, seed=generator).random(n)
+    sequence = qmc.Halton(dimensions, seed=generator)  # pyright: ignore[reportCallIssue]
+    return sequence.random(n)
 
 
 def grid(n: int, dimensions: int, generator: np.random.Generator) -> Array:

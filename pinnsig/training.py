@@ -147,9 +147,13 @@ class Trainer:
             )
         return self._record("start", 0, 0, loss, None)
 
-    def run(self) -> Outcome:
-        """Run all phases; see `start` for errors."""
-        self._tell(self.start())
+    def run(self, first: Record | None = None) -> Outcome:
+        """Run all phases.
+
+        Args:
+            first: what `start` gave, if it was called; else it is called now.
+        """
+        self._tell(first or self.start())
         reports = []
         for phase in self.phases:
             reports.append(self._run_phase(phase))

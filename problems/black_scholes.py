@@ -1,12 +1,9 @@
 """The Black–Scholes equation for a European option, in time to maturity."""
 
-import math
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor
 
-from pinnsig.problem import Box, Choice, Coefficient, Condition, Dirichlet, Initial, Problem
+from pinnsig.problem import Box, Choice, Coefficient, Dirichlet, Initial, Problem
 
 
 class BlackScholes(Problem):
@@ -26,9 +23,11 @@ class BlackScholes(Problem):
     kind = Choice("call", "put")
 
     def residual(self, V, S):
+        """-V_tau + sigma² S² V_SS / 2 + r S V_S - r V."""
         return -V.tau + self.sigma**2 * S**2 * V.SS / 2 + self.r * S * V.S - self.r * V
 
-    def conditions(self) -> Iterable[Condition]:
+    def conditions(self):
+        """The payoff at maturity, and the discounted payoff at the lowest and highest price."""
         yield Initial(V=self.discounted_payoff)
         yield Dirichlet(on="S", V=self.discounted_payoff)
 

@@ -1,12 +1,11 @@
 """Burgers' equation, whose smooth start steepens into a thin shock at x = 0."""
 
 import math
-from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 
-from pinnsig.problem import Box, Coefficient, Condition, Dirichlet, Initial, Problem
+from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Problem
 
 
 class Burgers(Problem):
@@ -19,9 +18,11 @@ class Burgers(Problem):
     nu = Coefficient(0.01 / math.pi, above=0.0)
 
     def residual(self, u):
+        """u_t + u u_x - nu u_xx."""
         return u.t + u * u.x - self.nu * u.xx
 
-    def conditions(self) -> Iterable[Condition]:
+    def conditions(self):
+        """A sine wave to start from, held at zero on both sides."""
         yield Initial(u=lambda x: -torch.sin(math.pi * x))
         yield Dirichlet(on="x", u=0.0)
 
@@ -39,7 +40,7 @@ class Burgers(Problem):
             u, shape (N,). Its absolute error is below 1e-12 for 1e-4 <= nu <= 10; below that
             range rounding grows as 1e-16 / nu.
         """
-        nu = float(self.nu)
+        nu = float(self.values()["nu"])  # a plain number even where nu is learned
         # Points with s² > 1 / (pi nu) + 40 weigh less than e^-40 of the heaviest. The integrands
         # are entire, so that equal steps converge geometrically: this step leaves rounding only.
         reach = math.sqrt(1.0 / (math.pi * nu) + 40.0)

@@ -1,5 +1,49 @@
 """Odd-sigmoid activations (paper, section 4.1 and appendix B.1)."""
 
+from pinnsig.activations.algebra import Scaled, Stretched, Sum
 from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations.expressions import parse_activation, parse_function
+from pinnsig.activations.library import (
+    Arctan,
+    Erf,
+    Gudermannian,
+    Tanh,
+    arctan,
+    arctan_normalised,
+    erf,
+    gd,
+    tanh,
+)
+from pinnsig.activations.membership import Condition, Membership, check_membership
+from pinnsig.activations.registry import ACTIVATIONS, find_activation, register_activation
+from pinnsig.activations.softsigns import Softsign, softsign, softsign1, softsign2, softsign3
 
-__all__ = ["MAX_ORDER", "Activation"]
+__all__ = [
+    "ACTIVATIONS",
+    "MAX_ORDER",
+    "Activation",
+    "Arctan",
+    "Condition",
+    "Erf",
+    "Gudermannian",
+    "Membership",
+    "Scaled",
+    "Softsign",
+    "Stretched",
+    "Sum",
+    "Tanh",
+    "arctan",
+    "arctan_normalised",
+    "check_membership",
+    "erf",
+    "find_activation",
+    "gd",
+    "parse_activation",
+    "parse_function",
+    "register_activation",
+    "softsign",
+    "softsign1",
+    "softsign2",
+    "softsign3",
+    "tanh",
+]

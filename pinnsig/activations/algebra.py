@@ -62,7 +62,7 @@ class Scaled(Activation):
 
     def _format(self, argument: str) -> str:
         text = self.inner._format(argument)
-        return f"{self.factor!r}*" + (f"({text})" if _is_sum(self.inner) else text)
+        return f"{_text(self.factor)}*" + (f"({text})" if _is_sum(self.inner) else text)
 
     def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
         c = _representable(self.factor, x.dtype)
@@ -101,7 +101,7 @@ class Stretched(Activation):
         return self.inner.singular
 
     def _format(self, argument: str) -> str:
-        return self.inner._format(f"{self.factor!r}*{argument}")
+        return self.inner._format(f"{_text(self.factor)}*{argument}")
 
     def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
         value, *rest = self.inner._derivatives(x * self.factor, order)
@@ -163,3 +163,7 @@ def _is_sum(f: Activation) -> bool:
     while isinstance(f, Stretched):
         f = f.inner
     return isinstance(f, Sum)
+
+
+def _text(factor: float) -> str:
+    return repr(factor).removesuffix(".0")

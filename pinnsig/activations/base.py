@@ -131,7 +131,7 @@ class _Evaluate(torch.autograd.Function):
         return activation.derivatives(x, order)[order]
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG004
         x, ctx.activation, ctx.order = inputs
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
@@ -144,12 +144,14 @@ class _Evaluate(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Tensor:
         (x,) = ctx.saved_tensors
+        # Forward mode is off here by default, which would drop outer levels of nested jvp; x
+        # stripped of its own tangent at this level still carries theirs.
         with forward_ad._set_fwd_grad_enabled(True):
             x = forward_ad.unpack_dual(x, level=0).primal
             return grad_inputs[0] * _Evaluate.apply(x, ctx.activation, ctx.order + 1)
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[Any, ...], x: Tensor, activation: Activation, order: int
+        _info: Any, in_dims: tuple[Any, ...], x: Tensor, activation: Activation, order: int
     ) -> tuple[Any, Any]:
         return _Evaluate.apply(x, activation, order), in_dims[0]

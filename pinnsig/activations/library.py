@@ -173,3 +173,10 @@ class Arctan(Activation):
                     inner = w.sub(u, alpha=2).mul_(w).mul_(5).add_(u2)
                     out.append(inner.mul_(u).mul_(24).mul_(u2))
         return tuple(out)
+
+
+tanh = Tanh()
+gd = Gudermannian()
+erf = Erf()
+arctan = Arctan()
+arctan_normalised = (2 / math.pi) * arctan

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from pinnsig.activations import Activation
 from pinnsig.calibration.mean_field import evaluate, second_moments
@@ -48,7 +48,7 @@ def edge_of_chaos(activation: Activation, sigma_b: float, nodes: int | None = No
 
     Raises:
         CalibrationError: sigma_b is negative, not finite, or beyond what can be solved. With a
-            given even `nodes` large ones cannot: no node sees the slope at 0 any more.
+            given even `nodes` large ones cannot; the message says which can.
 
     Source: paper, section 3; Schoenholz et al. 2017; Hayou et al. 2019.
     """
@@ -61,7 +61,8 @@ def edge_of_chaos(activation: Activation, sigma_b: float, nodes: int | None = No
     def excess(log_q: float) -> float:
         return bias_variance(activation, float(np.exp(log_q)), nodes) / sigma_b**2 - 1
 
-    q = float(np.exp(brentq(excess, *_bracket(activation, sigma_b, nodes), xtol=1e-15)))
+    root = root_scalar(excess, bracket=_bracket(activation, sigma_b, nodes), xtol=1e-15)
+    q = float(np.exp(root.root))
     slope = second_moments(activation, q, nodes)[1]
     sigma_w = slope**-0.5
     return EdgeOfChaos(sigma_w, float(sigma_b), q, chi=sigma_w**2 * slope)
@@ -77,7 +78,7 @@ def bias_variance(activation: Activation, q: float, nodes: int | None = None) ->
     """
     if nodes is not None:
         value, slope = second_moments(activation, q, nodes)
-        return q - value / slope
+        return q - value / slope if slope else -np.inf  # no node sees the slope any more
 
     def squares(z: Array) -> Array:
         x = np.sqrt(q) * z
@@ -93,15 +94,13 @@ def bias_variance(activation: Activation, q: float, nodes: int | None = None) ->
 def _bracket(activation: Activation, sigma_b: float, nodes: int | None) -> tuple[float, float]:
     """Neighbouring log q between which `bias_variance` first passes sigma_b^2."""
     q = sigma_b**2 / _STEP  # no solution lies below sigma_b^2, for E[f^2] >= 0
-    largest = 0.0
     while q < _SIGMA_B[1] ** 2 * _STEP:
-        reached = bias_variance(activation, _STEP * q, nodes)
-        largest = max(largest, reached)
-        if reached >= sigma_b**2:
+        if bias_variance(activation, _STEP * q, nodes) >= sigma_b**2:
             return float(np.log(q)), float(np.log(_STEP * q))
         q *= _STEP
+    largest = max(bias_variance(activation, q, nodes) for q in np.geomspace(1e-30, 1e30, 601))
     raise CalibrationError(
-        f"no point on the edge of chaos found for sigma_b = {sigma_b:g}; "
-        f"this activation can be solved for sigma_b up to about {np.sqrt(largest):.3g}"
-        + (f" with {nodes} nodes" if nodes else "")
+        f"no point on the edge of chaos found for sigma_b = {sigma_b:g} with nodes = {nodes}; "
+        f"sigma_b up to about {np.sqrt(max(largest, 0.0)):.2g} can be solved, or any with nodes = "
+        "None"
     )

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 from pinnsig.activations import Activation
 from pinnsig.calibration.mean_field import evaluate
@@ -40,8 +40,9 @@ def fixed_point(activation: Activation, a: float) -> float:
     low = a * activation.bound / _STEP  # the solution lies below twice this, for xi_a <= bound
     while excess(low) < 0:
         low /= _STEP
-    t = brentq(lambda t: excess(low * math.exp(t)), 0.0, math.log(_STEP) + 1e-9, xtol=1e-15)
-    return low * math.exp(t) / a
+    bracket = (0.0, math.log(_STEP) + 1e-9)  # of t in y = low e^t
+    root = root_scalar(lambda t: excess(low * math.exp(t)), bracket=bracket, xtol=1e-15)
+    return low * math.exp(root.root) / a
 
 
 def _lost_slope(activation: Activation, y: float) -> float:

@@ -17,7 +17,9 @@ _SQRT2 = math.sqrt(2.0)
 
 
 @overload
-def negative_rate(sigma: float, L: float, omega: float = 1.0) -> float: ...
+def negative_rate(  # pyright: ignore[reportOverlappingOverload]
+    sigma: float, L: float, omega: float = 1.0
+) -> float: ...
 @overload
 def negative_rate(
     sigma: ArrayLike, L: ArrayLike, omega: ArrayLike = 1.0
@@ -47,14 +49,15 @@ def negative_rate(
     _require_depth_and_omega(L, omega)
     with np.errstate(divide="ignore", over="ignore"):
         x = omega / (sigma * _SQRT2)
-    # log(1 - 2 p_-) = log erf(x), taken from the side that does not cancel
-    keep = np.minimum(x, 0.5)
-    log_kept = np.where(x < 0.5, np.log(erf(keep)), np.log1p(-erfc(np.maximum(x, 0.5))))
+        # log(1 - 2 p_-) = log erf(x), taken from the side that does not cancel
+        log_kept = np.where(x < 0.5, np.log(erf(x)), np.log1p(-erfc(np.maximum(x, 0.5))))
     return _plain(-0.5 * np.expm1(L * log_kept))
 
 
 @overload
-def sigma_star(p: float, L: float, omega: float = 1.0) -> float: ...
+def sigma_star(  # pyright: ignore[reportOverlappingOverload]
+    p: float, L: float, omega: float = 1.0
+) -> float: ...
 @overload
 def sigma_star(p: ArrayLike, L: ArrayLike, omega: ArrayLike = 1.0) -> NDArray[np.float64]: ...
 def sigma_star(p: ArrayLike, L: ArrayLike, omega: ArrayLike = 1.0) -> float | NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """The derivative engine: which partials are needed, and how they pass through a network."""
 
 from pinnsig.jets.engine import ENGINES, Engine, choose_engine, register_engine
-from pinnsig.jets.fields import fields_at, input_count, record
+from pinnsig.jets.fields import fields_at, input_count, network_inputs, record
 from pinnsig.jets.jet import Jet
 from pinnsig.jets.plan import Plan, parse_partial, partial_name
 from pinnsig.jets.taylor import JetsEngine  # first: the preferred engine
@@ -17,6 +17,7 @@ __all__ = [
     "choose_engine",
     "fields_at",
     "input_count",
+    "network_inputs",
     "parse_partial",
     "partial_name",
     "record",

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.errors import PinnsigError, ProblemError
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, output_jets
+from pinnsig.jets.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
 from pinnsig.jets.jet import Jet, Part
 from pinnsig.jets.plan import Alpha, Plan
 from pinnsig.problem import Problem
@@ -57,8 +57,17 @@ def input_count(problem: Problem) -> int:
     features = features_of(problem)
     if features is None:
         return problem.domain.dimensions
-    points = torch.full((2, problem.domain.dimensions), 0.5, dtype=torch.float64)
-    return len(guarded(problem, "features", lambda: features(_coordinates(problem, points))))
+    middle = 0.5 * (problem.domain.lower + problem.domain.upper)
+    points = torch.as_tensor(middle).repeat(2, 1)
+    return guarded(problem, "features", lambda: network_inputs(problem, points)).shape[1]
+
+
+def network_inputs(problem: Problem, points: Tensor) -> Tensor:
+    """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
+    features = features_of(problem)
+    if features is None:
+        return points
+    return stack_inputs([jet.value for jet in features(_coordinates(problem, points))])
 
 
 def fields_at(

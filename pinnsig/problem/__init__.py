@@ -6,7 +6,7 @@ from pinnsig.problem.condition import Condition, Sites
 from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
 from pinnsig.problem.point_data import PointData
-from pinnsig.problem.registry import problem_class, problem_entries
+from pinnsig.problem.registry import problem_class, problem_entries, problem_file
 
 __all__ = [
     "Box",
@@ -25,4 +25,5 @@ __all__ = [
     "Sites",
     "problem_class",
     "problem_entries",
+    "problem_file",
 ]

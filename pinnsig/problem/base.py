@@ -36,11 +36,11 @@ class Problem:
     def __init__(self, **settings: Any) -> None:
         kind = type(self)
         if not isinstance(getattr(kind, "domain", None), Box):
-            raise ProblemError(f"{kind.__name__} has no domain: set domain = Box(x=(0.0, 1.0), ...)")
+            raise ProblemError(f"{kind.__name__} has no domain: set domain = Box(x=(0.0, 1.0))")
         if kind.residual is Problem.residual:
             raise ProblemError(f"{kind.__name__} has no residual: write residual(self, u, x, ...)")
         if isinstance(kind.fields, str) or not kind.fields:
-            raise ProblemError(f"{kind.__name__}: fields must be a tuple of names, such as ('u', 'v')")
+            raise ProblemError(f"{kind.__name__}: fields must be a tuple, such as ('u', 'v')")
         clash = set(kind.fields) & set(kind.domain.names)
         if clash or len(set(kind.fields)) != len(kind.fields):
             raise ProblemError(f"{kind.__name__}: fields and coordinates need names of their own")
@@ -48,7 +48,8 @@ class Problem:
         for name, value in settings.items():
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known) or 'none'}"
+                known_names = ", ".join(known) or "none"
+                hint = f"did you mean {near[0]}?" if near else f"it has {known_names}"
                 raise ProblemError(f"{kind.__name__} has no coefficient {name!r}: {hint}")
             setattr(self, name, value)
 
@@ -65,8 +66,9 @@ class Problem:
         return {name: c for name, c in known if isinstance(c, Coefficient) and c.learn}
 
     def values(self) -> dict[str, float | str]:
-        """The present value of every coefficient and choice."""
-        return {name: getattr(self, name) for name in self.settings()}
+        """The present value of every coefficient and choice, learned ones as plain numbers."""
+        present = {name: getattr(self, name) for name in self.settings()}
+        return {k: v.item() if isinstance(v, Tensor) else v for k, v in present.items()}
 
     def bind(self, values: Mapping[str, Tensor]) -> None:
         """Let learned coefficients read as tensors, so that gradients flow into them."""
@@ -110,11 +112,13 @@ class Problem:
         Raises:
             ProblemError: something yielded is no condition, or two have one name.
         """
-        conditions = list(self.conditions())
+        found = self.conditions()
+        conditions = list(found) if isinstance(found, Iterable) else [found]
         for condition in conditions:
             if not isinstance(condition, Condition):
                 raise ProblemError(
-                    f"{type(self).__name__}.conditions yields {condition!r}, which is no condition"
+                    f"{type(self).__name__}.conditions gives {condition!r}, which is no condition: "
+                    "write yield Dirichlet(...), one for each"
                 )
         groups = [c.group for c in conditions if c.name is None]
         named: dict[str, Condition] = {}

@@ -20,12 +20,15 @@ def call_by_name(function: Callable[..., Any], available: Mapping[str, Any], wha
     """Call a function with those of the available values that its parameters name.
 
     Raises:
-        ProblemError: a parameter has a name that is not available.
+        ProblemError: a parameter has a name that is not available, or names cannot be found.
     """
     try:
         names = parameter_names(function)
-    except (TypeError, ValueError):  # a built-in without a signature: all values, in order
-        return function(*available.values())
+    except (TypeError, ValueError):  # a built-in such as torch.sin has no signature
+        raise ProblemError(
+            f"{what}: a built-in function does not name its parameters: "
+            f"write lambda {next(iter(available))}: ..."
+        ) from None
     missing = [name for name in names if name not in available]
     if missing:
         raise ProblemError(

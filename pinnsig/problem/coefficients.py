@@ -69,7 +69,7 @@ class Coefficient(Setting):
         """
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ProblemError(f"{self.name} = {value!r} is not a number") from None
         if not math.isfinite(number):
             raise ProblemError(f"{self.name} = {value} is not finite")
@@ -79,7 +79,8 @@ class Coefficient(Setting):
             (self.maximum, lambda bound: number > bound, "at most"),
         ):
             if limit is not None and fails(limit):
-                raise ProblemError(f"{self.name} = {number:g} cannot be: it must be {words} {limit:g}")
+                must = f"it must be {words} {limit:g}"
+                raise ProblemError(f"{self.name} = {number:g} cannot be: {must}")
         return number
 
 
@@ -93,5 +94,6 @@ class Choice(Setting):
     def check(self, value: Any) -> str:
         """Return the word; raise ProblemError if it is not one of the options."""
         if value not in self.options:
-            raise ProblemError(f"{self.name} = {value!r} cannot be: choose {' or '.join(self.options)}")
+            options = " or ".join(self.options)
+            raise ProblemError(f"{self.name} = {value!r} cannot be: choose {options}")
         return value

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,7 +61,10 @@ class Condition(ABC):
 
     @abstractmethod
     def residual(
-        self, fields: Mapping[str, Any], coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Its residuals by name, each of shape (N,), from fields that know their partials."""
 
@@ -74,10 +78,12 @@ def prescribed(value: Value, coordinates: Mapping[str, Tensor], what: str) -> Te
     """A prescribed value at the points: a number, or a tensor of shape (N,).
 
     Raises:
-        ProblemError: a function that returns anything but a number or N values.
+        ProblemError: anything but a number, or a function that returns a number or N values.
     """
     if not callable(value):
-        return value
+        if isinstance(value, Real) or (isinstance(value, Tensor) and value.ndim == 0):
+            return value
+        raise ProblemError(f"{what}: a value is a number or a function, not {value!r:.60}")
     result = call_by_name(value, coordinates, what)
     if isinstance(result, int | float):
         return float(result)
@@ -96,9 +102,9 @@ def read_target(fields: Mapping[str, Any], target: str) -> Any:
     """
     if target in fields:
         return fields[target]
-    name, _, partial = target.partition("_")
-    if name in fields and partial:
-        return getattr(fields[name], partial)
+    for name in sorted(fields, key=len, reverse=True):  # a field's own name may hold a "_"
+        if target.startswith(f"{name}_"):
+            return getattr(fields[name], target.removeprefix(f"{name}_"))
     raise ProblemError(
         f"{target!r} is no field: the problem has {', '.join(fields)} "
         "(a partial derivative is written u_t, u_xx)"

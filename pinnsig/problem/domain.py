@@ -2,7 +2,9 @@
 
 import keyword
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +42,8 @@ class Box:
         for name, interval in intervals.items():
             if keyword.iskeyword(name) or name.startswith("_"):
                 raise ProblemError(f"coordinate name {name!r} cannot be used: choose a plain name")
-            if not (isinstance(interval, tuple | list) and len(interval) == 2):
+            pair = isinstance(interval, tuple | list) and len(interval) == 2
+            if not pair or not all(isinstance(end, Real) for end in interval):
                 raise ProblemError(f"coordinate {name}: {interval!r} is not a pair (lower, upper)")
             low, high = interval
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -70,7 +73,7 @@ class Box:
         index = self.names.index(name)
         return float(self.lower[index]), float(self.upper[index])
 
-    def faces(self, on: str | tuple[str, ...]) -> tuple[Face, ...]:
+    def faces(self, on: str | Sequence[str]) -> tuple[Face, ...]:
         """The faces that `on` names: "x" both sides, "x-" the lower one, "x+" the upper one.
 
         Raises:
@@ -99,8 +102,8 @@ class Box:
         """
         if face is not None:
             unit = np.insert(unit, self.names.index(face.coordinate), float(face.upper), axis=1)
-        # written so that 0 and 1 give the ends exactly
-        return self.lower * (1.0 - unit) + self.upper * unit
+        # written so that 0 and 1 give the ends exactly; rounding alone could leave a thin box
+        return np.clip(self.lower * (1.0 - unit) + self.upper * unit, self.lower, self.upper)
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which of the points, shape (N, dimensions), lie in the closed box; shape (N,)."""

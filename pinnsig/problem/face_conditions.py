@@ -46,14 +46,18 @@ class FaceCondition(Condition):
         free = domain.dimensions - 1
         shares = split_evenly(count, len(faces)) if free else [1] * len(faces)
         points = [domain.place(draw(n, free), face) for n, face in zip(shares, faces, strict=True)]
+        drawn = [len(part) for part in points]  # a grid may give fewer than asked
         normals = {
-            f"normal_{name}": np.repeat([f.normal * (f.coordinate == name) for f in faces], shares)
-            for name in {face.coordinate for face in faces}
+            f"normal_{name}": np.repeat([f.normal * (f.coordinate == name) for f in faces], drawn)
+            for name in dict.fromkeys(face.coordinate for face in faces)
         }
         return Sites(np.concatenate(points), normals)
 
     def residual(
-        self, fields: Mapping[str, Any], coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """The prescribed quantity less its value, one entry per keyword."""
         what = f"{type(self).__name__} {'' if self.on is None else self.on}".strip()
@@ -164,7 +168,10 @@ class Periodic(Condition):
         return Sites(pairs.reshape(-1, domain.dimensions))
 
     def residual(
-        self, fields: Mapping[str, Any], coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Lower less upper, shape (N / 2,), for each field and each derivative."""
         del coordinates, extra

@@ -23,11 +23,16 @@ class PointData(Condition):
 
     def __init__(self, *, name: str | None = None, **columns: ArrayLike) -> None:
         super().__init__(name)
-        self.columns = {k: np.atleast_1d(np.asarray(v, np.float64)) for k, v in columns.items()}
+        try:
+            self.columns = {k: np.atleast_1d(np.asarray(v, np.float64)) for k, v in columns.items()}
+        except (TypeError, ValueError) as error:
+            raise ProblemError(f"PointData: columns hold numbers only ({error})") from None
         shapes = {key: column.shape for key, column in self.columns.items()}
         if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
             raise ProblemError(f"PointData: columns need one common length, not {shapes}")
         for key, column in self.columns.items():
+            if not column.size:
+                raise ProblemError("PointData: there is no point in it")
             if not np.isfinite(column).all():
                 raise ProblemError(f"PointData: column {key} holds values that are not finite")
 
@@ -43,7 +48,10 @@ class PointData(Condition):
         return Sites(np.stack([self.columns[name] for name in domain.names], axis=1), measured)
 
     def residual(
-        self, fields: Mapping[str, Any], coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Field less measured value."""
         del coordinates

@@ -20,6 +20,13 @@ def problem_entries() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
 
 
+def problem_file(name: str) -> Path | None:
+    """The file that a problem's name points to (`my.py`, `my.py:Heat`); None for a registered one."""
+    head, separator, _ = name.rpartition(".py:")
+    path = f"{head}.py" if separator else name
+    return Path(path).expanduser() if path.endswith(".py") or "/" in path or "\\" in path else None
+
+
 def problem_class(name: str) -> type[Problem]:
     """The problem of that name, or in that file: `burgers`, `my.py`, `my.py:Heat`.
 
@@ -28,7 +35,7 @@ def problem_class(name: str) -> type[Problem]:
     Raises:
         ProblemError: unknown name, or a file that holds no problem or cannot be imported.
     """
-    path, _, chosen = name.partition(":") if ".py:" in name else (name, "", "")
+    path, _, chosen = name.rpartition(":") if ".py:" in name else (name, "", "")
     if path.endswith(".py") or "/" in path or "\\" in path:
         return _class_in_file(Path(path).expanduser(), chosen)
     entries = problem_entries()
@@ -62,7 +69,7 @@ def _class_in_file(path: Path, chosen: str) -> type[Problem]:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise ProblemError(f"{path}, line {error.lineno}: syntax error, {error.msg}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ProblemError(f"{path} cannot be imported: {_first_line(error)}") from error
     own = {
         key: value
@@ -85,5 +92,5 @@ def _names(own: Iterable[str]) -> str:
     return ", ".join(own) or "no problem"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"

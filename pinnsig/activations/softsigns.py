@@ -119,3 +119,8 @@ def softsign(k: float) -> Softsign:
         ActivationError: unless 1 <= k <= 1e6.
     """
     return Softsign(k)
+
+
+softsign1 = softsign(1)
+softsign2 = softsign(2)
+softsign3 = softsign(3)

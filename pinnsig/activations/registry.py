@@ -1,0 +1,78 @@
+"""Names of activations, as used on the command line.
+
+A new activation is one subclass of `Activation` and one `register_activation` line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+
+from pinnsig.activations import library, softsigns
+from pinnsig.activations.base import Activation
+from pinnsig.errors import ActivationError
+
+Factory = Callable[[float], Activation]
+
+ACTIVATIONS: dict[str, Activation | Factory] = {}
+"""Activations by name; a factory makes one from the number that follows its name."""
+
+_RESERVED = {"x", "pi"}
+_WITH_PARAMETER = re.compile(r"([a-z]+)_?(\d+(?:[._]\d+)?)")
+
+
+def register_activation(name: str, activation: Activation | Factory) -> None:
+    """Make an activation known by name to `parse_activation` and the command line.
+
+    A factory registered as `f` makes `f2.5` and `f_2.5` from the number 2.5. A subclass writes
+    its `_format` with the same name, so that expressions parse back.
+
+    Raises:
+        ActivationError: if the name is malformed or taken, or this is no activation.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
+        raise ActivationError(f"{name!r} cannot name an activation: use a-z, 0-9 and _, not x, pi")
+    if ACTIVATIONS.get(name, activation) != activation:
+        raise ActivationError(f"the name {name!r} is taken by another activation")
+    if not isinstance(activation, Activation) and not callable(activation):
+        raise ActivationError(f"{name!r} must be an Activation or make one, not {activation!r}")
+    ACTIVATIONS[name] = activation
+
+
+def find_activation(name: str) -> Activation | None:
+    """Return the activation of that name, or None if there is none.
+
+    Raises:
+        ActivationError: if the parameter within the name is out of range.
+    """
+    known = ACTIVATIONS.get(name)
+    if isinstance(known, Activation):
+        return known
+    if (match := _WITH_PARAMETER.fullmatch(name)) is None:
+        return None
+    factory = ACTIVATIONS.get(match[1])
+    if factory is None or isinstance(factory, Activation):
+        return None
+    return factory(float(match[2].replace("_", ".")))
+
+
+def unknown_name(name: str, others: Iterable[str] = ()) -> ActivationError:
+    """Return the error for an unknown name: the nearest known one, and all of them."""
+    known = sorted(
+        {n if isinstance(f, Activation) else f"{n}<k>" for n, f in ACTIVATIONS.items()} | {*others}
+    )
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f", did you mean {near[0]!r}?" if near else ";"
+    return ActivationError(f"unknown function {name!r}{hint} known: {', '.join(known)}")
+
+
+register_activation("tanh", library.tanh)
+register_activation("erf", library.erf)
+register_activation("arctan", library.arctan)
+register_activation("arctan_normalised", library.arctan_normalised)
+register_activation("gd", library.gd)
+register_activation("softsign", softsigns.softsign)
+register_activation("softsign1", softsigns.softsign1)
+register_activation("softsign2", softsigns.softsign2)
+register_activation("softsign3", softsigns.softsign3)

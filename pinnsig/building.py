@@ -1,0 +1,90 @@
+"""From settings to the objects of a run: problem, activation, initialiser, model."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from pinnsig.activations import Activation, parse_activation
+from pinnsig.calibration import default_learning_rate, learning_rate_band
+from pinnsig.devices import DTYPES
+from pinnsig.initializers import Initializer, parse_initializer
+from pinnsig.jets import input_count
+from pinnsig.model import Model
+from pinnsig.networks import FFNN
+from pinnsig.problem import Problem, problem_class
+from pinnsig.settings import Settings
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What settings stand for.
+
+    Attributes:
+        settings: with the learning rate filled in.
+        notices: what a user should know before training, a line each.
+    """
+
+    settings: Settings
+    problem: Problem
+    activation: Activation
+    initializer: Initializer
+    model: Model
+    notices: tuple[str, ...]
+
+
+def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
+    """Make everything but points and optimisers; nothing is written or trained.
+
+    Args:
+        settings: resolved settings.
+        problem: the problem's class, if it is at hand; else it is looked up by its name.
+
+    Raises:
+        PinnsigError: any setting that cannot be used, in one line.
+    """
+    made = (problem or problem_class(settings.problem))(**settings.set)
+    activation = parse_activation(settings.act)
+    if settings.scale != 1.0:
+        activation = settings.scale * activation
+    initializer = build_initializer(settings)
+    network = FFNN(
+        input_count(made),
+        len(made.outputs),
+        settings.depth,
+        settings.width,
+        activation,
+        dtype=DTYPES[settings.dtype],
+        device=settings.device,
+    )
+    initializer.fill(network, weight_generator(settings.seed))
+    if settings.lr is None:
+        settings = replace(settings, lr=default_learning_rate(activation.omega))
+    notices = learning_rate_notices(settings.lr, activation.omega)
+    return Parts(settings, made, activation, initializer, Model(made, network), notices)
+
+
+def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:
+    """A line where a learning rate lies outside the paper's band [1e-5, 1e-3] omega."""
+    low, high = learning_rate_band(omega)
+    # rounding must not put the ends of the band outside it
+    if low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):
+        return ()
+    return (
+        f"learning rate {rate:g} is outside the band [{low:.3g}, {high:.3g}] that suits "
+        f"omega = {omega:.6g}; 1e-4 omega = {default_learning_rate(omega):.3g} is the default",
+    )
+
+
+def build_initializer(settings: Settings) -> Initializer:
+    """The initialiser that the settings name, with --p and --sigma-b where they are given."""
+    overrides = {"p": settings.p, "sigma_b": settings.sigma_b}
+    return parse_initializer(
+        settings.init, **{name: value for name, value in overrides.items() if value is not None}
+    )
+
+
+def weight_generator(seed: int) -> torch.Generator:
+    """The stream that initial weights are drawn from, apart from every sampling stream."""
+    (state,) = np.random.SeedSequence([seed, 0x57]).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state) & (2**63 - 1))

@@ -1,0 +1,92 @@
+"""Commands that describe without training: problems, activations, init, check-activation."""
+
+from typing import Any
+
+import click
+
+from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
+from pinnsig.building import build_initializer
+from pinnsig.cli.options import setting_options
+from pinnsig.cli.output import print_json, print_pairs, print_table
+from pinnsig.problem import problem_class, problem_entries
+from pinnsig.settings import Settings, check_settings
+
+JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")
+
+
+@click.command()
+@JSON
+def problems(as_json: bool) -> None:
+    """List the registered problems."""
+    found = {}
+    for name in problem_entries():
+        kind = problem_class(name)
+        found[name] = {
+            "fields": list(kind.fields),
+            "domain": str(kind.domain),
+            "settings": {key: setting.default for key, setting in kind.settings().items()},
+            "about": (kind.__doc__ or "").strip().partition("\n")[0],
+        }
+    if as_json:
+        print_json(found)
+        return
+    rows = []
+    for name, p in found.items():
+        values = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}"
+                           for k, v in p["settings"].items())  # fmt: skip
+        rows.append((name, p["domain"], values, p["about"]))
+    print_table(("problem", "domain", "settings", "about"), rows)
+
+
+@click.command()
+@JSON
+def activations(as_json: bool) -> None:
+    """List the named activations; expressions combine them."""
+    found = {name: parse_activation(name) for name in ACTIVATIONS}
+    if as_json:
+        print_json({n: {"omega": f.omega, "bound": f.bound} for n, f in found.items()})
+        return
+    rows = [(n, f.expression, f.omega, f.bound) for n, f in found.items()]
+    print_table(("name", "f(x)", "omega", "bound"), rows)
+    click.echo('\nany softsign_k, k >= 1; combine as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
+
+
+@click.command()
+@click.argument("activation", metavar="ACT")
+@setting_options("scale", "init", "p", "sigma_b", "depth")
+@JSON
+def init(activation: str, as_json: bool, **flags: Any) -> None:
+    """Show the numbers that an initialiser uses for the activation ACT."""
+    given = check_settings({"act": activation, **flags})
+    settings = Settings(**given)
+    f = parse_activation(settings.act)
+    if settings.scale != 1.0:
+        f = settings.scale * f
+    chosen = build_initializer(settings)
+    about = chosen.describe(f, settings.depth).as_dict()
+    if as_json:
+        print_json({"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about})
+        return
+    low, high = about.pop("band")
+    rate = about.pop("learning_rate")
+    shown = {"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about}
+    print_pairs({**shown, "learning_rate": rate, "band": f"[{low:.6g}, {high:.6g}]"})
+
+
+@click.command("check-activation")
+@click.argument("expression", metavar="EXPR")
+@JSON
+@click.pass_context
+def check_activation(context: click.Context, expression: str, as_json: bool) -> None:
+    """Say which conditions of the odd-sigmoid class EXPR meets; exit code 1 if not all."""
+    found = check_membership(parse_function(expression))
+    conditions = {c.name: c for c in found.conditions}
+    if as_json:
+        listed = {n: {"holds": c.holds, "detail": c.detail} for n, c in conditions.items()}
+        print_json({"expression": expression, "holds": found.holds, "conditions": listed})
+    else:
+        rows = [(n, "holds" if c.holds else "fails", c.detail) for n, c in conditions.items()]
+        print_table(("condition", "", "where"), rows)
+        verdict = "is" if found.holds else "is not"
+        click.echo(f"{expression} {verdict} an odd-sigmoid function")
+    context.exit(0 if found.holds else 1)

@@ -1,0 +1,74 @@
+"""Command-line options made from the settings themselves, so that each is stated once."""
+
+from collections.abc import Callable
+from dataclasses import Field, fields
+from typing import Any
+
+import click
+
+from pinnsig.settings import Settings
+
+COUNTED = (int, float)
+
+
+def setting_options(*names: str) -> Callable[[Any], Any]:
+    """A decorator that adds one option for each named setting; without names, for all of them."""
+    chosen = [f for f in fields(Settings) if f.name != "problem" and (not names or f.name in names)]
+
+    def decorate(command: Any) -> Any:
+        for setting in reversed(chosen):
+            command = _option(setting)(command)
+        return command
+
+    return decorate
+
+
+def _option(setting: Field[Any]) -> Callable[[Any], Any]:
+    flag = "--" + setting.name.replace("_", "-")
+    about = setting.metadata["help"]
+    metavar = setting.metadata["metavar"]
+    if setting.type in (dict[str, Any], dict[str, float]):
+        return click.option(flag, setting.name, multiple=True, metavar=metavar, help=about,
+                            callback=_pairs)  # fmt: skip
+    if setting.default is not None:
+        about += f"  [{setting.default}]"
+    kind = setting.type if setting.type in COUNTED else str
+    if setting.name in ("p", "sigma_b"):
+        kind = _NumberOr("auto") if setting.name == "p" else float
+    return click.option(flag, setting.name, type=kind, default=None, metavar=metavar, help=about)
+
+
+class _NumberOr(click.ParamType):
+    """A number, or one particular word."""
+
+    name = "number"
+
+    def __init__(self, other: str) -> None:
+        self.other = other
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == self.other or isinstance(value, float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {self.other!r}", param, ctx)
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+    """NAME=VALUE, any number of times, as a dict; numbers where they read as numbers."""
+    del ctx
+    found = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=param)
+        found[name.strip()] = _number(value.strip())
+    return found or None
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,93 @@
+"""Progress of training on stderr: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from pinnsig.training import Record
+
+LINES_PER_PHASE = 10
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __call__(self, record: Record) -> None:
+        """Ignore an iteration."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class Lines(Silent):
+    """A line at the start, about every tenth of a phase, and at its end."""
+
+    def __call__(self, record: Record) -> None:
+        """Print a line if it is time for one."""
+        every = max(record.total // LINES_PER_PHASE, 1)
+        if record.iteration % every == 0 or record.iteration == record.total:
+            click.echo(
+                f"{record.phase} {record.iteration}/{record.total}  loss {record.loss:.4e}  "
+                f"best {record.best_loss:.4e}  {_terms(record)}  {record.seconds:.1f} s",
+                err=True,
+            )
+
+
+class Bar(Silent):
+    """A live bar for each phase: iteration, loss, best, terms, time left."""
+
+    def __init__(self) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description:<6}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.fields[text]}"),
+            TimeRemainingColumn(compact=True),
+            console=Console(stderr=True),
+        )
+        self.tasks: dict[str, TaskID] = {}
+
+    def __call__(self, record: Record) -> None:
+        """Move the bar of the record's phase."""
+        if record.phase == "start":
+            return
+        text = f"loss {record.loss:.3e}  best {record.best_loss:.3e}  {_terms(record)}"
+        if record.phase not in self.tasks:
+            task = self.progress.add_task(record.phase, total=record.total, text=text)
+            self.tasks[record.phase] = task
+        self.progress.update(self.tasks[record.phase], completed=record.iteration, text=text)
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.progress.stop()
+
+
+def progress(quiet: bool) -> Silent:
+    """What suits stderr."""
+    if quiet:
+        return Silent()
+    return Bar() if sys.stderr.isatty() else Lines()
+
+
+def _terms(record: Record) -> str:
+    return "  ".join(f"{name} {value:.2e}" for name, value in record.terms.items())

@@ -1,0 +1,50 @@
+"""Which figures a run has, and where they go in its directory."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pinnsig.evaluation import Comparison
+from pinnsig.model import Model
+from pinnsig.networks import FFNN
+from pinnsig.plots import (
+    activations_figure,
+    loss_figure,
+    save_figure,
+    slices_figure,
+    solution_figure,
+)
+from pinnsig.runs import RunDirectory
+
+POINTS_PER_LAYER = 500
+
+
+def draw_figures(directory: RunDirectory, comparisons: Mapping[str, Comparison]) -> list[Path]:
+    """Draw losses, solution and slices of a run; returns the files."""
+    figures = {"loss.png": loss_figure(list(directory.metrics()))}
+    for field, comparison in comparisons.items():
+        suffix = f"_{field}" if len(comparisons) > 1 else ""
+        figures[f"solution{suffix}.png"] = solution_figure(comparison)
+        figures[f"slices{suffix}.png"] = slices_figure(comparison)
+    paths = [directory.path / "figures" / name for name in figures]
+    for path, figure in zip(paths, figures.values(), strict=True):
+        save_figure(figure, path)
+    return paths
+
+
+@torch.no_grad()
+def draw_initial_activations(directory: RunDirectory, model: Model, points: Tensor) -> None:
+    """Draw how the activations of every hidden layer are spread, on some of the points."""
+    network = model.network
+    if not isinstance(network, FFNN):
+        return
+    x = model.inputs(points[:POINTS_PER_LAYER])
+    layers: list[np.ndarray] = []
+    for layer in network.linears[:-1]:
+        x = network.activation(layer(x))
+        layers.append(x.double().cpu().numpy().ravel())
+    figure = activations_figure(layers, network.activation.bound, "Activations at the start")
+    save_figure(figure, directory.path / "figures" / "activations.png")

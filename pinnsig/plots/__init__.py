@@ -1,0 +1,19 @@
+"""Every figure of a run.
+
+Only matplotlib's object API is used: no pyplot, so no backend is chosen and no display is needed,
+and the settings of a program that plots for itself stay as they are.
+"""
+
+from pinnsig.plots.activations import activations_figure
+from pinnsig.plots.history import loss_figure
+from pinnsig.plots.slices import slices_figure
+from pinnsig.plots.solution import solution_figure
+from pinnsig.plots.style import save_figure
+
+__all__ = [
+    "activations_figure",
+    "loss_figure",
+    "save_figure",
+    "slices_figure",
+    "solution_figure",
+]

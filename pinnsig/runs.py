@@ -1,0 +1,189 @@
+"""The run directory: what a run leaves on disk, written atomically and read back.
+
+    runs/<problem>/<time>-<id>/
+        config.json          every resolved setting, and the environment
+        metrics.jsonl        one line per logged iteration
+        result.json          losses, errors, counts, stop reasons
+        model.safetensors    weights of the lowest loss
+        last.safetensors     weights at the end
+        problem.py           the user's own file, where the problem came from one
+        figures/
+"""
+
+import json
+import math
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from pinnsig.errors import RunError
+from pinnsig.problem import problem_file
+
+PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
+
+
+def strict(value: Any) -> Any:
+    """The same data with null in the place of numbers that JSON does not know."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    return value
+
+
+def dumps(data: Any, indent: int | None = None) -> str:
+    """Strict JSON text, ASCII only."""
+    return json.dumps(strict(data), allow_nan=False, indent=indent)
+
+
+class RunDirectory:
+    """One run on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @staticmethod
+    def create(root: str | Path, problem: str) -> "RunDirectory":
+        """A new directory under root; never one that exists.
+
+        Raises:
+            RunError: it cannot be made.
+        """
+        source = problem_file(problem)
+        name = problem if source is None else source.stem
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        while True:
+            path = Path(root) / name / f"{stamp}-{secrets.token_hex(3)}"
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                if path.is_dir():
+                    continue
+                raise RunError(f"cannot make {path}: a file is in the way") from None
+            except OSError as error:
+                raise RunError(f"cannot make {path}: {error.strerror}") from None
+            return RunDirectory(path)
+
+    @staticmethod
+    def open(path: str | Path) -> "RunDirectory":
+        """An existing run.
+
+        Raises:
+            RunError: there is none.
+        """
+        path = Path(path)
+        if not (path / "config.json").is_file():
+            raise RunError(f"{path} is no run directory: it has no config.json")
+        return RunDirectory(path)
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def write_json(self, name: str, data: Mapping[str, Any]) -> None:
+        """Write a JSON file atomically."""
+        self._replace(name, lambda path: path.write_text(dumps(data, 2) + "\n", encoding="utf-8"))
+
+    def append_metrics(self, record: Mapping[str, Any]) -> None:
+        """Add one line to metrics.jsonl."""
+        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(dumps(record) + "\n")
+
+    def save_weights(self, name: str, weights: Mapping[str, Tensor]) -> None:
+        """Write named tensors atomically."""
+        plain = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in weights.items()}
+        self._replace(name, lambda path: save_file(plain, path))
+
+    def copy_problem(self, source: str | Path) -> None:
+        """Keep the user's own problem file with the run."""
+        self._replace("problem.py", lambda path: shutil.copyfile(source, path))
+
+    def _replace(self, name: str, write: Any) -> None:
+        part = self.path / f".{name}.{os.getpid()}.part"
+        try:
+            write(part)
+            part.replace(self.path / name)
+        except OSError as error:
+            raise RunError(f"cannot write {self.path / name}: {error.strerror}") from None
+        finally:
+            part.unlink(missing_ok=True)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Read one of the run's JSON files.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except OSError:
+            raise RunError(f"{self.path} has no {name}: the run did not finish") from None
+        except (ValueError, UnicodeDecodeError):
+            raise RunError(f"{self.path / name} is damaged: it is not valid JSON") from None
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """The logged iterations; a last line cut off by a crash is left out."""
+        path = self.path / "metrics.jsonl"
+        if not path.is_file():
+            raise RunError(f"{self.path} has no metrics.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                yield json.loads(line)
+            except ValueError:
+                return
+
+    def load_weights(self, name: str) -> dict[str, Tensor]:
+        """Read named tensors; no code in the file is ever run.
+
+        Raises:
+            RunError: missing or damaged.
+        """
+        path = self.path / name
+        if not path.is_file():
+            raise RunError(f"{self.path} has no {name}: the run did not finish")
+        try:
+            return load_file(path)
+        except (SafetensorError, OSError) as error:
+            raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def environment() -> dict[str, Any]:
+    """Versions, platform and, inside a git checkout, the commit."""
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": versions,
+        "threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "git_commit": _git_commit(),
+    }
+
+
+def _git_commit() -> str | None:
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None

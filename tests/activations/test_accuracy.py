@@ -1,0 +1,167 @@
+"""Values and derivatives against mpmath, from the defining formulas alone."""
+
+import math
+
+import mpmath as mp
+import pytest
+import torch
+
+from pinnsig.activations import (
+    MAX_ORDER,
+    Activation,
+    arctan,
+    arctan_normalised,
+    erf,
+    gd,
+    parse_activation,
+    softsign,
+    tanh,
+)
+
+DTYPES = [torch.float32, torch.float64]
+SOFTSIGN_K = [1, 1.5, 2, 2.5, 3, 4, 7.25, 20]
+MEMBERS = [tanh, gd, erf, arctan, arctan_normalised, *map(softsign, SOFTSIGN_K)]
+COMPOSITES = [
+    parse_activation(t)
+    for t in (
+        "tanh(10x)+erf(1000x)+softsign1(10x)/10+gd(x)",
+        "2*(tanh(x)+erf(x))/3",
+        "1e9*(3*tanh(2x)+gd)",
+        "tanh(1e-4x)+1e-4*arctan(1e4x)",
+    )
+]
+POINTS = [1e-6, 0.003, 0.1, 0.37, 0.66, 0.9, 1.0, 1.2, 2.5, 6.0, 9.0, 25.0, 300.0, 1e5]
+
+
+def softsign_formula(k):
+    def f(x):
+        return x / (1 + abs(x) ** mp.mpf(k)) ** (1 / mp.mpf(k))
+
+    return f
+
+
+def formula(f: Activation):
+    """The definition in appendix B.1, in mpmath, read from the expression."""
+    names = {
+        "tanh": mp.tanh,
+        "gd": lambda x: 2 * mp.atan(mp.tanh(x / 2)),
+        "erf": mp.erf,
+        "arctan": mp.atan,
+    }
+    names |= {f"softsign{k}".replace(".", "_"): softsign_formula(k) for k in SOFTSIGN_K}
+    text = f.expression.replace("softsign1.5", "softsign1_5").replace("softsign2.5", "softsign2_5")
+    code = compile(text.replace("softsign7.25", "softsign7_25"), "<formula>", "eval")
+    return lambda x: eval(code, {"x": x, **names})
+
+
+def exact_derivatives(f: Activation, x: float) -> list:
+    with mp.workdps(150):
+        point = mp.mpf(x)
+        step = mp.mpf(10) ** -20 * min(abs(point), 1)
+        return list(mp.diffs(formula(f), point, MAX_ORDER + 1, h=step))
+
+
+@pytest.mark.parametrize("f", MEMBERS, ids=str)
+def test_members_to_a_few_eps(f):
+    check_accuracy(f, POINTS, 8)
+
+
+@pytest.mark.parametrize("f", COMPOSITES, ids=str)
+def test_composites_to_a_few_eps(f):
+    # The inner arguments a x are rounded too: terms may cancel to their common condition.
+    check_accuracy(f, [1e-6, 0.0007, 0.37, 2.5, 9.0], 24)
+
+
+def check_accuracy(f, points, tolerance):
+    for dtype in DTYPES:
+        info = torch.finfo(dtype)
+        x = torch.tensor([s * p for p in points for s in (1, -1)], dtype=dtype)
+        computed = f.derivatives(x, MAX_ORDER)
+        for i in range(0, len(x), 2):
+            exact = exact_derivatives(f, x[i].item())
+            for n in range(MAX_ORDER + 1):
+                # Rounding x alone costs eps |x f^(n+1)|.
+                scale = abs(exact[n]) + abs(x[i].item() * exact[n + 1])
+                bound = tolerance * info.eps * scale + info.tiny
+                assert abs(computed[n][i].item() - exact[n]) <= bound, (dtype, n, x[i])
+                sign = -1 if n % 2 == 0 else 1
+                assert computed[n][i + 1] == sign * computed[n][i]
+
+
+def test_scaled_tanh_reference_values():
+    x = torch.tensor([0.7], dtype=torch.float64)
+    for f in (tanh.stretch(1.3), parse_activation("tanh(1.3x)")):
+        _, first, second = f.derivatives(x, 2)
+        assert first.item() == pytest.approx(0.62395875, abs=5e-9)
+        assert second.item() == pytest.approx(-1.16988764, abs=5e-9)
+
+
+def test_tanh_derivative_near_saturation_in_float32():
+    x = torch.tensor([-9.0109138], dtype=torch.float32, requires_grad=True)
+    (gradient,) = torch.autograd.grad(tanh(x).sum(), x)
+    exact = float(mp.sech(mp.mpf(x.item())) ** 2)
+    assert gradient.item() == pytest.approx(5.96e-8, abs=1e-10)
+    assert gradient.item() == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("f", [*MEMBERS, *COMPOSITES], ids=str)
+@pytest.mark.parametrize("a", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("c", [1e-4, 1.0, 1e9])
+def test_finite_everywhere(f, dtype, a, c):
+    largest_scale = max(a, 1) * 1e4
+    if f in COMPOSITES and c * largest_scale > 1e9:
+        c = 1e-9
+    sizes = [0.0, 1e-310, 1e-45, 1e-40, 1e-38, 1e-30, 1e-9, 1e-3, 1.0, 20.0, 400.0, 1e10, 1e19]
+    x = torch.tensor([*sizes, 1e25, 1e30], dtype=dtype)
+    x = torch.cat([x, -x, torch.logspace(-8, 8, 200, dtype=dtype)])
+    for derivative in (c * f.stretch(a)).derivatives(x, MAX_ORDER):
+        assert derivative.isfinite().all()
+        assert derivative.shape == x.shape
+        assert derivative.dtype == dtype
+
+
+@pytest.mark.parametrize("f", MEMBERS, ids=str)
+def test_infinite_arguments_are_the_limit(f):
+    x = torch.tensor([math.inf, -math.inf], dtype=torch.float64)
+    value, *rest = f.derivatives(x, MAX_ORDER)
+    torch.testing.assert_close(value, f.bound * x.sign())
+    assert all((d == 0).all() for d in rest)
+
+
+def test_large_float32_arguments_keep_relative_accuracy():
+    # x^2, x^3 and 1/x^4 all leave the range of float32 here, f' and f'' do not.
+    x = torch.tensor([1e12], dtype=torch.float32)
+    _, first, second = arctan.derivatives(x, 2)
+    assert first.item() == pytest.approx(1e-24, rel=1e-6)
+    assert second.item() == pytest.approx(-2e-36, rel=1e-6)
+    _, first, second = softsign(3).derivatives(torch.tensor([1e7]), 2)
+    assert first.item() == pytest.approx(1e-28, rel=1e-6)
+    assert second.item() == pytest.approx(-4e-35, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_softsign1_kink_takes_the_mean_or_one_sided_limit(dtype):
+    x = torch.tensor([0.0, -0.0], dtype=dtype)
+    values = [d.tolist() for d in softsign(1).derivatives(x, MAX_ORDER)]
+    assert values == [[0, 0], [1, 1], [0, 0], [6, 6], [0, 0], [120, 120]]
+
+
+def test_softsign3_kink():
+    x = torch.tensor([0.0], dtype=torch.float64)
+    assert [d.item() for d in softsign(3).derivatives(x, MAX_ORDER)] == [0, 1, 0, 0, 0, 0]
+    right = softsign(3).derivatives(torch.tensor([1e-9], dtype=torch.float64), 4)[4]
+    assert right.item() == pytest.approx(-8)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_diverging_derivatives_are_clamped_beside_zero_and_zero_at_it(dtype):
+    f = softsign(1.5)
+    assert f.singular
+    assert not softsign(2).singular
+    assert not softsign(4.5).singular
+    x = torch.tensor([0.0, 1e-300 if dtype == torch.float64 else 1e-38], dtype=dtype)
+    for g in (f, 1e9 * f.stretch(1e4), f + softsign(2.5), 1e9 * (f + f)):
+        fifth = g.derivatives(x, MAX_ORDER)[5]
+        assert fifth[0] == 0
+        assert fifth[1].abs() == torch.finfo(dtype).max

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+import torch
+
+from pinnsig.errors import ProblemError
+from pinnsig.problem import Box, PointData
+
+PLANE = Box(x=(0.0, 1.0), t=(0.0, 1.0))
+
+
+def draw(n: int, dimensions: int) -> np.ndarray:
+    raise AssertionError("data are not drawn")
+
+
+def test_points_in_the_order_of_the_domain():
+    sites = PointData(t=[0.1, 0.2], u=[1.0, 2.0], x=[0.3, 0.4]).sites(PLANE, 99, draw)
+    assert sites.points.tolist() == [[0.3, 0.1], [0.4, 0.2]]
+    assert sites.points.dtype == np.float64
+    assert {key: values.tolist() for key, values in sites.extra.items()} == {"u": [1.0, 2.0]}
+
+
+def test_one_point_as_numbers():
+    assert PointData(t=0, x=1, u=2).sites(PLANE, 0, draw).points.tolist() == [[1.0, 0.0]]
+
+
+def test_residual_is_field_less_measured_value():
+    data = PointData(x=[0.3, 0.4], t=[0.1, 0.2], u=[1.0, 2.0])
+    found = data.residual({"u": torch.tensor([1.5, 1.0])}, {}, {"u": torch.tensor([1.0, 2.0])})
+    assert found["u"].tolist() == [0.5, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({}, "one common length"),
+        ({"x": [0.0, 1.0], "t": [0.0], "u": [1.0]}, "one common length"),
+        ({"x": [[0.0]], "t": [[0.0]], "u": [[1.0]]}, "one common length"),
+        ({"x": [], "t": [], "u": []}, "there is no point in it"),
+        (
+            {"x": [0.0], "t": [0.0], "u": [float("nan")]},
+            "column u holds values that are not finite",
+        ),
+        ({"x": [0.0], "t": [0.0], "u": ["one"]}, "columns hold numbers only"),
+        ({"x": [[0.0], [1.0, 2.0]], "t": [0.0], "u": [0.0]}, "columns hold numbers only"),
+        ({"x": [0.0], "u": [1.0]}, "lacks the coordinate t"),
+        ({"x": [0.0], "t": [1.0]}, "holds no field"),
+    ],
+)
+def test_refused(columns, words):
+    with pytest.raises(ProblemError, match=words):
+        PointData(**columns).sites(PLANE, 1, draw)
