@@ -1,9 +1,9 @@
 """pinnsig: physics-informed neural networks for odd-sigmoid activations.
 
-    import pinnsig
-    result = pinnsig.solve("burgers", act="tanh", scale=1.3)
-    model = pinnsig.load(result.path)
-    model.predict(x=0.1, t=0.5, of=("u", "u.x"))
+import pinnsig
+result = pinnsig.solve("burgers", act="tanh", scale=1.3)
+model = pinnsig.load(result.path)
+model.predict(x=0.1, t=0.5, of=("u", "u.x"))
 """
 
 from pinnsig.errors import PinnsigError

@@ -21,7 +21,9 @@ def choose_device(name: str, dtype: str) -> torch.device:
         mps = torch.backends.mps.is_available() and dtype == "float32"
         return torch.device("mps" if mps else "cpu")
     kind, _, index = name.partition(":")
-    if kind not in ("cpu", "cuda", "mps") or (":" in name and (kind != "cuda" or not index.isdigit())):
+    if kind not in ("cpu", "cuda", "mps") or (
+        ":" in name and (kind != "cuda" or not index.isdigit())
+    ):
         raise DeviceError(f"device {name!r} is unknown: choose auto, cpu, cuda, cuda:0 or mps")
     if kind == "mps" and dtype == "float64":
         raise DeviceError("device mps has no float64: choose --dtype float32 or --device cpu")
@@ -32,5 +34,7 @@ def choose_device(name: str, dtype: str) -> torch.device:
             raise DeviceError("device cuda is not available on this machine: choose --device cpu")
         count = torch.cuda.device_count()
         if index and int(index) >= count:
-            raise DeviceError(f"device {name} is not there: this machine has cuda:0 to cuda:{count - 1}")
+            raise DeviceError(
+                f"device {name} is not there: this machine has cuda:0 to cuda:{count - 1}"
+            )
     return torch.device(name)

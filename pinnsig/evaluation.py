@@ -51,7 +51,9 @@ def evaluation_axes(problem: Problem) -> dict[str, Array]:
     domain = problem.domain
     points = POINTS.get(domain.dimensions, 7)
     return {
-        name: np.linspace(*domain.interval(name), (points + 1) // 2 if name == domain.time else points)
+        name: np.linspace(
+            *domain.interval(name), (points + 1) // 2 if name == domain.time else points
+        )
         for name in domain.names
     }
 
@@ -87,7 +89,9 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     if not problem.has("solution"):
         return None
     with torch.no_grad():
-        problem.bind({name: torch.tensor(float(getattr(problem, name))) for name in problem.learned()})
+        problem.bind(
+            {name: torch.tensor(float(getattr(problem, name))) for name in problem.learned()}
+        )
         found = problem.call("solution", columns)
     if isinstance(found, Tensor):
         found = dict.fromkeys(problem.fields[:1], found)

@@ -95,7 +95,7 @@ class Model(nn.Module):
         alpha = parse_partial(partial, names) if partial else (0,) * len(names)
         if field not in self.problem.fields or alpha is None:
             raise DerivativeError(
-                f"{quantity!r} is no field or partial: fields are {', '.join(self.problem.fields)}, "
+                f"{quantity!r} is no field or partial: fields {', '.join(self.problem.fields)}, "
                 f"coordinates {', '.join(self.problem.domain.names)} (write u or u.xt)"
             )
         return field, alpha

@@ -1,5 +1,7 @@
 """Feed-forward networks: weights and forward pass, nothing else."""
 
+import itertools
+
 import torch
 from torch import Tensor, nn
 
@@ -36,7 +38,7 @@ class FFNN(nn.Module):
         # `skip_init` keeps construction from drawing on torch's global generator
         self.layers = nn.ModuleList(
             nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
-            for n_in, n_out in zip(sizes, sizes[1:], strict=False)
+            for n_in, n_out in itertools.pairwise(sizes)
         )
 
     @property

@@ -1,5 +1,6 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class Objective:
         self.flat = FlatParameters(model.parameters())
         self.blocks = [
             self._block(name, sites[name], expression, stride)
-            for name, expression, stride in _expressions(model.problem)
+            for name, expression, stride in expressions(model.problem)
             if name in sites
         ]
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
@@ -157,16 +158,20 @@ class Objective:
         return length - length % block.stride
 
 
-def _expressions(problem: Problem) -> Iterator[tuple[str, Residual, int]]:
+def expressions(problem: Problem) -> Iterator[tuple[str, Residual, int]]:
     """Name, residual and stride of every block of a problem."""
-    yield "residual", lambda fields, at, extra: _pde_residual(problem, fields, at), 1
+    yield "residual", functools.partial(_pde_residual, problem), 1
     for name, condition in problem.terms().items():
         yield name, _condition_residual(condition, name), condition.stride
 
 
 def _pde_residual(
-    problem: Problem, fields: Mapping[str, Jet], at: Mapping[str, Jet]
+    problem: Problem,
+    fields: Mapping[str, Jet],
+    at: Mapping[str, Jet],
+    extra: Mapping[str, Tensor],
 ) -> dict[str, Tensor]:
+    del extra
     result = problem.call("residual", {**fields, **at})
     if isinstance(result, tuple | list):
         result = {f"residual_{i}": r for i, r in enumerate(result, start=1)}

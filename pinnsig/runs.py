@@ -1,13 +1,13 @@
 """The run directory: what a run leaves on disk, written atomically and read back.
 
-    runs/<problem>/<time>-<id>/
-        config.json          every resolved setting, and the environment
-        metrics.jsonl        one line per logged iteration
-        result.json          losses, errors, counts, stop reasons
-        model.safetensors    weights of the lowest loss
-        last.safetensors     weights at the end
-        problem.py           the user's own file, where the problem came from one
-        figures/
+runs/<problem>/<time>-<id>/
+    config.json          every resolved setting, and the environment
+    metrics.jsonl        one line per logged iteration
+    result.json          losses, errors, counts, stop reasons
+    model.safetensors    weights of the lowest loss
+    last.safetensors     weights at the end
+    problem.py           the user's own file, where the problem came from one
+    figures/
 """
 
 import json

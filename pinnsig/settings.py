@@ -87,7 +87,7 @@ def weights(name: str, value: Any) -> dict[str, float]:
     return {t: number(minimum=0.0)(f"{name} of {t}", w) for t, w in table(name, value).items()}
 
 
-def _setting(check: Check, help: str, default: Any = None, metavar: str | None = None) -> Any:  # noqa: A002
+def _setting(check: Check, help: str, default: Any = None, metavar: str | None = None) -> Any:
     data = {"check": check, "help": help, "metavar": metavar}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=data)
@@ -136,7 +136,13 @@ class Settings:
 
 
 PRESETS: dict[str, dict[str, int]] = {
-    "paper": {"adam": 600, "lbfgs": 1000, "collocation": 20_000, "initial": 1_000, "boundary": 1_000},
+    "paper": {
+        "adam": 600,
+        "lbfgs": 1000,
+        "collocation": 20_000,
+        "initial": 1_000,
+        "boundary": 1_000,
+    },
     "quick": {"adam": 200, "lbfgs": 400, "collocation": 1_000, "initial": 100, "boundary": 100},
 }
 
@@ -179,7 +185,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise SettingsError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+        ) from None
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise SettingsError(f"{path} is not valid: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):
@@ -205,4 +213,6 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     )
     preset = checked.get("preset") or ("quick" if device.type == "cpu" else "paper")
     points = PAPER_POINTS.get(checked["problem"], {}) if preset == "paper" else {}
-    return Settings(**{**PRESETS[preset], **points, **checked, "preset": preset, "device": str(device)})
+    return Settings(
+        **{**PRESETS[preset], **points, **checked, "preset": preset, "device": str(device)}
+    )

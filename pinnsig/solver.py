@@ -15,14 +15,14 @@ import torch
 from pinnsig.building import Parts, build
 from pinnsig.evaluation import Comparison, compare, max_error, reference_values, relative_l2
 from pinnsig.evaluation import evaluation_axes as axes_of
+from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.jets import choose_engine
 from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
-from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.problem import Problem, problem_file
 from pinnsig.runs import RunDirectory, environment
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import Settings, resolve
+from pinnsig.settings import resolve
 from pinnsig.training import Observer, Outcome, Phase, Record, Trainer
 
 INTERRUPTED_EXIT = 130
@@ -39,7 +39,9 @@ class Result:
         try:
             return self.data[name]
         except KeyError:
-            raise AttributeError(f"a result has no {name!r}: it has {', '.join(self.data)}") from None
+            raise AttributeError(
+                f"a result has no {name!r}: it has {', '.join(self.data)}"
+            ) from None
 
 
 def solve(
@@ -162,7 +164,7 @@ class _Run:
             "relative_l2": relative_l2(comparisons),
             "relative_l2_at_start": l2_at_start,
             "max_error": max_error(comparisons),
-            "coefficients": {k: float(v) for k, v in parts.model.coefficients().items()},
+            "coefficients": {k: float(v.detach()) for k, v in parts.model.coefficients().items()},
             "seconds": time.perf_counter() - begun,
             "iterations": sum(phase.iterations for phase in outcome.phases),
             "evaluations": self.objective.evaluations,

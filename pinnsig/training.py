@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from torch import Tensor
 
@@ -38,8 +37,8 @@ class Phase:
     def __post_init__(self) -> None:
         if not isinstance(self.optimizer, Optimizer):
             raise TypeError(
-                f"a phase needs an optimiser of pinnsig.optim, not {type(self.optimizer).__name__}: "
-                "use Adam(...) or LBFGS(...)"
+                f"a phase needs an optimiser of pinnsig.optim, not "
+                f"{type(self.optimizer).__name__}: use Adam(...) or LBFGS(...)"
             )
         for name, count in (("iterations", self.iterations), ("evaluations", self.max_evaluations)):
             if count is not None and count < 0:
@@ -98,11 +97,8 @@ class Outcome:
         return self.phases[-1].stop if self.phases else FINISHED
 
 
-class Observer(Protocol):
-    """Anything that wants to see every iteration."""
-
-    def __call__(self, record: Record) -> None:
-        """Take note of one iteration."""
+Observer = Callable[[Record], None]
+"""Anything that wants to see every iteration."""
 
 
 class Trainer:

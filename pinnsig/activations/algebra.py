@@ -19,16 +19,16 @@ def _check_factor(kind: str, factor: float, slope: float) -> None:
         raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
 
 
-def _representable(factor: float, dtype: torch.dtype) -> float:
+def _multiply(derivative: Tensor, factor: float, singular: bool) -> Tensor:
     # An infinite factor would turn the zeros of a derivative into NaN.
-    return min(factor, torch.finfo(dtype).max)
+    largest = torch.finfo(derivative.dtype).max
+    derivative.mul_(min(factor, largest))
+    return _clamp(derivative) if singular or factor > largest else derivative
 
 
-def _keep_finite(derivative: Tensor, singular: bool) -> Tensor:
-    if singular:
-        largest = torch.finfo(derivative.dtype).max
-        derivative.clamp_(-largest, largest)
-    return derivative
+def _clamp(derivative: Tensor) -> Tensor:
+    largest = torch.finfo(derivative.dtype).max
+    return derivative.clamp_(-largest, largest)
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,8 @@ class Scaled(Activation):
         return f"{_text(self.factor)}*" + (f"({text})" if _is_sum(self.inner) else text)
 
     def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        c = _representable(self.factor, x.dtype)
-        return tuple(
-            _keep_finite(d.mul_(c), self.singular) for d in self.inner._derivatives(x, order)
-        )
+        results = self.inner._derivatives(x, order)
+        return tuple(_multiply(d, self.factor, self.singular) for d in results)
 
 
 @dataclass(frozen=True)
@@ -104,12 +102,12 @@ class Stretched(Activation):
         return self.inner._format(f"{_text(self.factor)}*{argument}")
 
     def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        value, *rest = self.inner._derivatives(x * self.factor, order)
+        largest = torch.finfo(x.dtype).max
+        value, *rest = self.inner._derivatives(x * min(self.factor, largest), order)
         power = 1.0
         for derivative in rest:
             power *= self.factor
-            derivative.mul_(_representable(power, x.dtype))
-            _keep_finite(derivative, self.singular)
+            _multiply(derivative, power, self.singular)
         return (value, *rest)
 
 
@@ -154,7 +152,9 @@ class Sum(Activation):
         totals = first._derivatives(x, order)
         for f in others:
             for total, derivative in zip(totals, f._derivatives(x, order), strict=True):
-                _keep_finite(total.add_(derivative), self.singular)
+                total.add_(derivative)
+                if self.singular:
+                    _clamp(total)
         return totals
 
 

@@ -152,6 +152,8 @@ class _Evaluate(torch.autograd.Function):
 
     @staticmethod
     def vmap(
-        _info: Any, in_dims: tuple[Any, ...], x: Tensor, activation: Activation, order: int
+        info: Any,  # noqa: ARG004
+        in_dims: tuple[Any, ...],
+        *args: Any,
     ) -> tuple[Any, Any]:
-        return _Evaluate.apply(x, activation, order), in_dims[0]
+        return _Evaluate.apply(*args), in_dims[0]

@@ -95,7 +95,10 @@ def parse_function(text: str) -> Function:
 
 def _explain(text: str, reason: str) -> str:
     message = f"{shorten(text)} is not a positive combination of activations: {reason}"
-    membership = check_membership(parse_function(text))
+    try:
+        membership = check_membership(parse_function(text))
+    except ActivationError:
+        return message
     failed = [c.name for c in membership.conditions if not c.holds]
     return message + (f"; it fails {', '.join(failed)} of Definition 4.1" if failed else "")
 

@@ -97,7 +97,7 @@ def _find_even_part(right: Branch, left: Branch) -> str | None:
     # Of all such points, the one nearest to 1 reads best.
     i = int(broken[np.abs(np.log(right.x[broken] + 1e-99)).argmin()])
     (x, a), (_, b) = right.signed(i), left.signed(i)
-    return f"f({x:.6g}) = {a:.6g} but f({-x:.6g}) = {b:.6g}"
+    return f"f(x) = {a:.6g} but f(-x) = {b:.6g} at x = {x:.6g}"
 
 
 def _find_growth(right: Branch, left: Branch) -> str | None:

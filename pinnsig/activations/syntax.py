@@ -21,8 +21,8 @@ _TOKEN = re.compile(
 def parse_syntax(text: str) -> ast.expr:
     """Parse text such as `2tanh(10x) + gd` into a tree of names, numbers, calls and operators.
 
-    A multiplication sign may be left out after a number, `x` or `)`. The decimal point of a
-    parameter within a name, as in `softsign2.5`, becomes an underscore.
+    A multiplication sign may be left out between a number, `x` or `)` and a name or `(`. The
+    decimal point of a parameter within a name, as in `softsign2.5`, becomes an underscore.
 
     Raises:
         ActivationError: if the text is empty, too long, nested too deeply or malformed.
@@ -67,7 +67,7 @@ def _to_python(text: str) -> str:
             )
         position = match.end()
         token = match[match.lastgroup or 0]
-        if ends_factor and (match.lastgroup != "operator" or token == "("):
+        if ends_factor and (match.lastgroup == "name" or token == "("):
             pieces.append("*")
         match match.lastgroup:
             case "number":

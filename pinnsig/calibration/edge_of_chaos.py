@@ -10,7 +10,7 @@ from pinnsig.calibration.mean_field import evaluate, second_moments
 from pinnsig.calibration.quadrature import Array, normal_expectation
 from pinnsig.errors import CalibrationError
 
-_STEP = 2.0  # ratio of neighbouring variances in the search for a bracket
+_STEP = 1.25  # ratio of neighbouring variances in the search for a bracket
 _SIGMA_B = (1e-100, 1e50)  # the bounds within which sigma_b^2 and its solution are safe doubles
 
 
@@ -38,7 +38,7 @@ def edge_of_chaos(activation: Activation, sigma_b: float, nodes: int | None = No
     to q - E[f^2] / E[f'^2] = sigma_b^2. The left side is 0 at q = 0, never negative (Gaussian
     Poincare inequality) and close to q at last, so every sigma_b has a solution. It rises for all
     activations of this package; should there be several solutions, this is the smallest q (of any
-    two that lie a factor 2 apart). sigma_b = 0 gives sigma_w = 1/f'(0) and q = 0.
+    two that lie a factor 1.25 apart). sigma_b = 0 gives sigma_w = 1/f'(0) and q = 0.
 
     Args:
         activation: f.

@@ -65,7 +65,9 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     chosen = build_initializer(settings)
     about = chosen.describe(f, settings.depth).as_dict()
     if as_json:
-        print_json({"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about})
+        print_json(
+            {"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about}
+        )
         return
     low, high = about.pop("band")
     rate = about.pop("learning_rate")

@@ -1,10 +1,18 @@
 """The derivative engine: which partials are needed, and how they pass through a network."""
 
-from pinnsig.jets.engine import ENGINES, Engine, choose_engine, register_engine
+from pinnsig.jets.engine import (
+    ENGINES,
+    Engine,
+    choose_engine,
+    coordinate_jets,
+    output_jets,
+    register_engine,
+)
 from pinnsig.jets.fields import fields_at, input_count, network_inputs, record
 from pinnsig.jets.jet import Jet
 from pinnsig.jets.plan import Plan, parse_partial, partial_name
 from pinnsig.jets.taylor import JetsEngine  # first: the preferred engine
+
 from pinnsig.jets.nested import NestedEngine  # isort: skip
 
 __all__ = [
@@ -15,9 +23,11 @@ __all__ = [
     "NestedEngine",
     "Plan",
     "choose_engine",
+    "coordinate_jets",
     "fields_at",
     "input_count",
     "network_inputs",
+    "output_jets",
     "parse_partial",
     "partial_name",
     "record",

@@ -79,11 +79,14 @@ def fields_at(
     return fields_of(problem, output_jets(table, plan), coordinates), coordinates
 
 
-def record(problem: Problem, expression: Expression, points: Tensor) -> tuple[Plan, Any]:
-    """Evaluate an expression once on stand-in outputs and note which partials it reads.
+def record(
+    problem: Problem, expression: Expression, points: Tensor, *, ansatz: bool = True
+) -> tuple[Plan, Any]:
+    """Evaluate an expression once on stand-in values and note which partials it reads.
 
     Args:
         points: a few points, shape (N, dimensions).
+        ansatz: note the partials of the network's outputs, below the ansatz; else of the fields.
 
     Returns:
         The plan that the expression needs, and what it gave.
@@ -103,8 +106,11 @@ def record(problem: Problem, expression: Expression, points: Tensor) -> tuple[Pl
 
     def run() -> Any:
         coordinates = _coordinates(problem, points)
-        outputs = [leaf() for _ in problem.outputs]
-        return expression(fields_of(problem, outputs, coordinates), coordinates)
+        if ansatz:
+            fields = fields_of(problem, [leaf() for _ in problem.outputs], coordinates)
+        else:
+            fields = {name: leaf() for name in problem.fields}
+        return expression(fields, coordinates)
 
     with torch.no_grad():
         result = guarded(problem, "expressions", run)

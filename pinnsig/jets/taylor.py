@@ -68,31 +68,34 @@ class _Propagate(torch.autograd.Function):
         ctx: Any, z: Tensor, plan: Plan, activation: Activation, *weights: Tensor
     ) -> Tensor:
         order = plan.order + any(ctx.needs_input_grad)
-        saved = []
+        layers: list[Tensor] = []  # for each hidden layer: its input, h, and f's derivatives
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
             h = z @ weight.T
             h[0] += bias
             f = activation.derivatives(h[0], order)
-            saved.append((z, h, f))
+            layers += [z, h, *f]
             z = activate(h, f, plan)
-        ctx.plan, ctx.saved, ctx.last = plan, saved, z
-        ctx.save_for_backward(*weights)
+        ctx.plan, ctx.per_layer = plan, order + 3
+        # saved this way, everything goes as soon as a backward that keeps no graph is through
+        ctx.save_for_backward(*weights, *layers, z)
         out = z @ weights[-2].T
         out[0] += weights[-1]
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        grad = grads[0]
-        weights = ctx.saved_tensors
-        found: list[Tensor] = [grad[0].sum(0), _outer(grad, ctx.last)]
+    def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (grad,), saved = grads, ctx.saved_tensors
+        count = len(ctx.needs_input_grad) - 3
+        weights, layers, last = saved[:count], saved[count:-1], saved[-1]
+        found: list[Tensor] = [grad[0].sum(0), _outer(grad, last)]
         grad = grad @ weights[-2]
-        for weight, (z, h, f) in zip(weights[-4::-2], reversed(ctx.saved), strict=True):
-            grad = activate_backward(grad, h, f, ctx.plan)
+        starts = range(len(layers) - ctx.per_layer, -1, -ctx.per_layer)
+        for weight, start in zip(weights[-4::-2], starts, strict=True):
+            z, h, *f = layers[start : start + ctx.per_layer]
+            grad = activate_backward(grad, h, tuple(f), ctx.plan)
             found += [grad[0].sum(0), _outer(grad, z)]
             grad = grad @ weight
-        ctx.saved = ctx.last = None
         return grad, None, None, *reversed(found)
 
 

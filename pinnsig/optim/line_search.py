@@ -95,7 +95,7 @@ class StrongWolfe:
             return False
         if not self._too_high(trial, start):
             return True
-        flat = trial.loss <= start.loss + self.rounding * abs(start.loss)
+        flat = abs(trial.loss - start.loss) <= self.rounding * abs(start.loss)
         return flat and trial.slope <= (2 * self.c1 - 1) * start.slope
 
 

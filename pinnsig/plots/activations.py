@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import LogNorm
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import MaxNLocator
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pinnsig.plots.style import finite, new_figure, styled
 
 BINS = 121  # odd, so that one bin is centred at 0
-DECADES = 3  # of the colour scale
 
 
 @styled
@@ -47,10 +46,10 @@ def activations_figure(layers: Sequence[NDArray[Any]], bound: float, title: str)
         edges,
         np.ma.masked_equal(shares, 0).T,
         cmap="Blues",
-        norm=LogNorm(top / 10**DECADES, top),
+        norm=PowerNorm(0.5, 0.0, top),
         rasterized=True,
     )
-    figure.colorbar(mesh, ax=axis, label="share of activations per bin", extend="min", pad=0.02)
+    figure.colorbar(mesh, ax=axis, label="share of activations per bin", pad=0.02)
     outline = [Stroke(linewidth=3.4, foreground="white"), Normal()]
     style: dict[str, Any] = {"color": "#D55E00", "path_effects": outline}
     mark = "o" if len(values) == 1 else ""
@@ -59,7 +58,7 @@ def activations_figure(layers: Sequence[NDArray[Any]], bound: float, title: str)
         axis.plot(depth, edge, marker=mark, label=label, linewidth=1.3, linestyle="--", **style)
     axis.set_xlim(0.5, max(len(values), 1) + 0.5)
     axis.set_ylim(-bound, bound)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axis.set_xlabel("hidden layer $l$")
     axis.set_ylabel("activation $x^l$")
     figure.legend(loc="outside lower right", ncols=2)

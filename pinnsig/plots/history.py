@@ -36,12 +36,14 @@ def loss_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
         colour = PALETTE[i % len(PALETTE)]
         _line(axis, x, values, name, color=colour, linestyle=dash, linewidth=1.1, alpha=0.9)
     log_axis(axis, [total, *terms.values()])
-    _mark_phases(axis, phases, float(x[-1] - x[0]) if len(x) else 0.0)
+    low, high = (x[0], x[-1]) if len(x) else (0.0, 0.0)
+    margin = max(0.01 * (high - low), 0.5)
+    axis.set_xlim(low - margin, high + margin)
+    _mark_phases(axis, phases, high - low)
     axis.set_xlabel("iterations")
     axis.set_ylabel("loss")
-    axis.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axis.margins(x=0.01)
     figure.legend(loc="outside right upper")
     return figure
 

@@ -102,7 +102,6 @@ def _maps(comparison: Comparison, title: str) -> Figure:
             **(_error_colours(values) if label == ABSOLUTE_ERROR else colours),
         )
         bar = figure.colorbar(mesh, ax=axis, pad=0.02)
-        bar.ax.yaxis.get_offset_text().set_horizontalalignment("left")
         if label != ABSOLUTE_ERROR:
             bar.set_label(symbol(comparison.field), style="italic")
         axis.set_facecolor("#BBBBBB")  # what is not finite
@@ -128,5 +127,5 @@ def _colours(values: Array) -> dict[str, Any]:
 
 
 def _error_colours(values: Array) -> dict[str, Any]:
-    known = values[np.isfinite(values)]
-    return {"cmap": "magma_r", "vmin": 0.0, "vmax": float(known.max()) if known.size else 1.0}
+    largest = float(values.max(initial=0.0, where=np.isfinite(values)))
+    return {"cmap": "magma_r", "vmin": 0.0, "vmax": largest or 1.0}

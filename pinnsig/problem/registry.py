@@ -21,7 +21,7 @@ def problem_entries() -> dict[str, EntryPoint]:
 
 
 def problem_file(name: str) -> Path | None:
-    """The file that a problem's name points to (`my.py`, `my.py:Heat`); None for a registered one."""
+    """The file that a name points to (`my.py`, `my.py:Heat`); None for a registered problem."""
     head, separator, _ = name.rpartition(".py:")
     path = f"{head}.py" if separator else name
     return Path(path).expanduser() if path.endswith(".py") or "/" in path or "\\" in path else None

@@ -119,6 +119,8 @@ def test_bad_bias(sigma_b):
 
 
 def test_unreachable_bias_says_what_can_be_solved():
-    with pytest.raises(CalibrationError, match="nodes = 64; sigma_b up to about 3 can be solved"):
+    with pytest.raises(
+        CalibrationError, match=r"nodes = 64; sigma_b up to about 3.2 can be solved"
+    ):
         edge_of_chaos(Tanh(), 5.0, nodes=64)
     assert edge_of_chaos(Tanh(), 2.9, nodes=64).chi == pytest.approx(1)

@@ -73,7 +73,7 @@ def test_kink_and_rows():
 
 def test_given_order_is_used():
     x, w = gauss_hermite(7)
-    assert normal_expectation(np.tanh, 7) == np.tanh(x) @ w
+    assert normal_expectation(np.tanh, 7) == np.sum(np.tanh(x) * w)
     assert normal_expectation(lambda z: np.abs(z), 1) == 0  # the single node is 0
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from pinnsig.problem import Box, Dirichlet, Initial, Neumann, Periodic, Robin
 PLANE = Box(x=(-1.0, 1.0), t=(0.0, 2.0))
 LINE = Box(x=(0.0, 1.0))
 SPACE = Box(x=(0.0, 1.0), y=(0.0, 3.0), t=(0.0, 1.0))
+
+
+Partials = dict[tuple[int, ...], Any]
 
 
 def draw(n: int, dimensions: int) -> np.ndarray:
@@ -101,8 +105,9 @@ def test_a_function_may_return_a_number():
 
 @pytest.mark.parametrize("target", ["v", "v_t", "uu"])
 def test_unknown_target(target):
+    values: dict[str, Any] = {target: 0.0}
     with pytest.raises(ProblemError, match=rf"'{target}' is no field: the problem has u \("):
-        Dirichlet(on="x", **{target: 0.0}).residual({"u": column(0.0)}, {"x": column(0.0)}, {})
+        Dirichlet(on="x", **values).residual({"u": column(0.0)}, {"x": column(0.0)}, {})
 
 
 def test_nothing_prescribed():
@@ -117,7 +122,7 @@ def test_neumann_uses_the_outward_normal_of_each_face():
     assert sites.points[:, 0].tolist()[:2] == [0.0, 1.0]
     assert sites.points[2, 1] == 3.0
     normals = {key: torch.as_tensor(n) for key, n in sites.extra.items()}
-    partials = {(1, 0, 0): column(1.0, 2.0, 3.0), (0, 1, 0): column(10.0, 20.0, 30.0)}
+    partials: Partials = {(1, 0, 0): column(1.0, 2.0, 3.0), (0, 1, 0): column(10.0, 20.0, 30.0)}
     u = Jet(SPACE.names, lambda alpha: partials[alpha], column(0.0, 0.0, 0.0))
     found = condition.residual({"u": u}, {}, normals)
     assert plain(found["u"]) == [-1.0, 2.0, 30.0]
@@ -133,7 +138,8 @@ def test_normals_fit_points_of_a_sampler_that_gives_fewer():
 
 
 def test_robin_mixes_value_and_normal_derivative():
-    u = field("xt", lambda alpha: {(0, 0): 3.0, (1, 0): 5.0}[alpha])
+    partials: Partials = {(0, 0): 3.0, (1, 0): 5.0}
+    u = field("xt", lambda alpha: partials[alpha])
     at = {"x": column(0.0, 1.0), "t": column(1.0, 2.0)}
     condition = Robin(on="x", a=2.0, b=lambda t: t, u=1.0)
     found = condition.residual({"u": u}, at, {"normal_x": column(-1.0, 1.0)})
@@ -151,7 +157,11 @@ def test_periodic_points_come_in_pairs():
 
 
 def test_periodic_compares_values_and_derivatives():
-    partials = {(0, 0): column(1.0, 4.0), (1, 0): column(7.0, 5.0), (2, 0): column(0.0, 1.0)}
+    partials: Partials = {
+        (0, 0): column(1.0, 4.0),
+        (1, 0): column(7.0, 5.0),
+        (2, 0): column(0.0, 1.0),
+    }
     u = field("xt", lambda alpha: partials[alpha])
     at = {"x": column(-1.0, 1.0), "t": column(0.5, 0.5)}
     found = Periodic(on="x", order=3).residual({"u": u}, at, {})

@@ -38,7 +38,7 @@ def test_residual_is_field_less_measured_value():
         ({"x": [], "t": [], "u": []}, "there is no point in it"),
         (
             {"x": [0.0], "t": [0.0], "u": [float("nan")]},
-            "column u holds values that are not finite",
+            "column u holds values that are not fin",
         ),
         ({"x": [0.0], "t": [0.0], "u": ["one"]}, "columns hold numbers only"),
         ({"x": [[0.0], [1.0, 2.0]], "t": [0.0], "u": [0.0]}, "columns hold numbers only"),

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from pinnsig.errors import ProblemError
@@ -59,7 +61,8 @@ def test_conditions_that_are_none(found):
 def test_one_condition_may_be_returned_bare():
     class Case(Base):
         def conditions(self):
-            return Dirichlet(on="x", u=0.0)
+            found: Any = Dirichlet(on="x", u=0.0)
+            return found
 
     assert list(Case().terms()) == ["boundary"]
 

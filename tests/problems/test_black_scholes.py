@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from pinnsig.problems.black_scholes import BlackScholes
+from pinnsig.problems.black_scholes import BlackScholes  # pyright: ignore[reportMissingImports]
 from scipy.stats import norm
 
 from pinnsig.errors import ProblemError

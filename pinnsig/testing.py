@@ -1,0 +1,193 @@
+"""Checks that every problem passes, the built-in ones and those of other packages.
+
+from pinnsig.testing import ProblemChecks
+
+class TestHeat(ProblemChecks):
+    problem = Heat
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pinnsig.activations import Tanh
+from pinnsig.evaluation import reference_values
+from pinnsig.initializers import Xavier
+from pinnsig.jets import (
+    JetsEngine,
+    NestedEngine,
+    Plan,
+    coordinate_jets,
+    input_count,
+    output_jets,
+    record,
+)
+from pinnsig.jets.fields import features_of
+from pinnsig.model import Model
+from pinnsig.networks import FFNN
+from pinnsig.objective import Objective, expressions
+from pinnsig.problem import Problem, Sites
+from pinnsig.sampling import Counts, draw_sites
+
+
+class ProblemChecks:
+    """Inherit from it in a test class and set `problem`; pytest does the rest.
+
+    Attributes:
+        problem: the class under test, or an instance with other coefficients.
+        margin: the share of every interval left out at each end where the residual of the
+            solution is checked; raise it where the solution is singular at the border.
+        residual_tolerance: largest residual of the solution, against its own partials' size.
+        condition_tolerance: largest absolute miss of a condition by the solution.
+    """
+
+    problem: ClassVar[type[Problem] | Problem]
+    margin: ClassVar[float] = 0.02
+    residual_tolerance: ClassVar[float] = 1e-8
+    condition_tolerance: ClassVar[float] = 1e-8
+
+    @property
+    def made(self) -> Problem:
+        """The problem as an instance."""
+        return self.problem if isinstance(self.problem, Problem) else self.problem()
+
+    def test_is_well_formed(self) -> None:
+        """Conditions have points inside the domain, and every residual the right shape."""
+        problem = self.made
+        sites = self._sites(problem)
+        assert set(problem.terms()) <= set(sites)
+        for found in sites.values():
+            assert found.points.shape[1] == problem.domain.dimensions
+            assert problem.domain.contains(found.points).all()
+        assert self._objective(torch.float64).term_names
+
+    def test_residual_of_the_solution_is_zero(self) -> None:
+        """The residual vanishes on the solution, in the interior."""
+        problem = self._with_solution()
+        unit = np.random.default_rng(0).random((200, problem.domain.dimensions))
+        points = problem.domain.place(self.margin + (1 - 2 * self.margin) * unit)
+        for name, (residuals, size) in self._on_solution(
+            problem, {"residual": Sites(points)}
+        ).items():
+            assert residuals.abs().max() <= self.residual_tolerance * size, name
+
+    def test_solution_meets_the_conditions(self) -> None:
+        """Every condition holds for the solution."""
+        problem = self._with_solution()
+        sites = {name: s for name, s in self._sites(problem).items() if name != "residual"}
+        for name, (residuals, _) in self._on_solution(problem, sites).items():
+            assert residuals.abs().max() <= self.condition_tolerance, name
+
+    def test_solution_is_finite_and_keeps_its_shape(self) -> None:
+        """The solution gives one finite number for each point, borders and corners included."""
+        problem = self._with_solution()
+        corners = np.meshgrid(*[[0.0, 0.5, 1.0]] * problem.domain.dimensions)
+        points = problem.domain.place(np.stack([c.ravel() for c in corners], axis=1))
+        columns = dict(zip(problem.domain.names, torch.from_numpy(points).unbind(1), strict=True))
+        found = reference_values(problem, columns)
+        assert found is not None
+        assert set(found) == set(problem.fields)
+
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    def test_engines_agree(self, dtype: torch.dtype) -> None:
+        """Loss and gradient are the same by every engine, in the run's own type."""
+        a, b = (self._objective(dtype, engine()) for engine in (JetsEngine, NestedEngine))
+        tolerance = 1e-10 if dtype == torch.float64 else 1e-3
+        torch.testing.assert_close(a.evaluate().loss, b.evaluate().loss, rtol=tolerance, atol=1e-12)
+        assert a.flat.gradient.dtype == dtype
+        off = (a.flat.gradient - b.flat.gradient).abs().max()
+        assert off <= tolerance * b.flat.gradient.abs().max()
+
+    def test_partials_match_finite_differences(self) -> None:
+        """Every partial is the slope of the one below it."""
+        objective = self._objective(torch.float64)
+        problem, network = objective.model.problem, objective.model.network
+        block = objective.blocks[0]
+        points, plan = block.points[:5], block.plan
+
+        def table(at: Tensor) -> Tensor:
+            with torch.no_grad():
+                return JetsEngine().partials(network, features_of(problem), at, plan)
+
+        values = table(points)
+        for alpha in plan.alphas[1:]:
+            axis = next(i for i, k in enumerate(alpha) if k)
+            lower = tuple(k - (i == axis) for i, k in enumerate(alpha))
+            step = torch.zeros_like(points)
+            step[:, axis] = 1e-5 * (problem.domain.upper - problem.domain.lower)[axis]
+            rise = (table(points + step) - table(points - step))[plan.index[lower]]
+            slope = rise / (2 * step[0, axis])
+            exact = values[plan.index[alpha]]
+            size = 1 + values.abs().max()
+            assert (slope - exact).abs().max() <= 1e-6 * size, alpha
+
+    # --- how -------------------------------------------------------------------------------------
+
+    def _with_solution(self) -> Problem:
+        problem = self.made
+        if not problem.has("solution"):
+            pytest.skip(f"{type(problem).__name__} has no solution to check against")
+        return problem
+
+    @staticmethod
+    def _sites(problem: Problem) -> dict[str, Sites]:
+        return draw_sites(problem, Counts(20, 12, 24), "lhs", seed=0)
+
+    def _objective(self, dtype: torch.dtype, engine: Any = None) -> Objective:
+        problem = self.made
+        network = FFNN(input_count(problem), len(problem.outputs), 2, 8, Tanh(), dtype=dtype)
+        Xavier(sigma_b=0.1).fill(network, torch.Generator().manual_seed(0))
+        return Objective(Model(problem, network), engine or JetsEngine(), self._sites(problem))
+
+    @staticmethod
+    def _on_solution(problem: Problem, sites: dict[str, Sites]) -> dict[str, tuple[Tensor, Tensor]]:
+        """Residuals of the solution, and the size of its partials, by name."""
+        solution = _Solution(problem)
+        found = {}
+        for name, residual, _ in expressions(problem):
+            if name not in sites:
+                continue
+            points = torch.from_numpy(sites[name].points)
+            extra = {key: torch.from_numpy(column) for key, column in sites[name].extra.items()}
+
+            def expression(
+                fields: Any, at: Any, residual: Any = residual, extra: Any = extra
+            ) -> Any:
+                return residual(fields, at, extra)
+
+            plan, _ = record(problem, expression, points, ansatz=False)
+            table = _partials_of(solution, points, plan)
+            fields = dict(zip(problem.fields, output_jets(table, plan), strict=True))
+            residuals = expression(fields, coordinate_jets(problem.domain.names, points))
+            size = 1 + table.abs().max()
+            found |= {f"{name}: {key}": (r, size) for key, r in residuals.items()}
+        return found
+
+
+class _Solution(nn.Module):
+    """The solution as a module, so that the reference engine can differentiate it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__()
+        self.problem = problem
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Solution at points of shape (N, dimensions), shape (N, fields)."""
+        columns = dict(zip(self.problem.domain.names, x.unbind(1), strict=True))
+        values = self.problem.call("solution", columns)
+        if isinstance(values, Tensor):
+            values = (values,)
+        elif isinstance(values, dict):
+            values = [values[field] for field in self.problem.fields]
+        return torch.stack(list(values), dim=1)
+
+
+def _partials_of(solution: Callable[..., Any], points: Tensor, plan: Plan) -> Tensor:
+    table = NestedEngine().partials(solution, None, points, plan)  # type: ignore[arg-type]
+    if len(plan) > 1 and not table.requires_grad:
+        pytest.skip("the solution is not made of torch operations, so its partials are unknown")
+    return table.detach()
