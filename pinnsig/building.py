@@ -8,6 +8,7 @@ import torch
 from pinnsig.activations import Activation, parse_activation
 from pinnsig.calibration import default_learning_rate, learning_rate_band
 from pinnsig.devices import DTYPES
+from pinnsig.errors import ProblemError
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.jets import input_count
 from pinnsig.model import Model
@@ -21,7 +22,7 @@ class Parts:
     """What settings stand for.
 
     Attributes:
-        settings: with the learning rate filled in.
+        settings: with what rules decide filled in: learning rate, initialiser, coefficients.
         notices: what a user should know before training, a line each.
     """
 
@@ -43,7 +44,11 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     Raises:
         PinnsigError: any setting that cannot be used, in one line.
     """
-    made = (problem or problem_class(settings.problem))(**settings.set)
+    kind = problem or problem_class(settings.problem)
+    try:
+        made = kind(**settings.set)
+    except TypeError as error:  # its own __init__ does not take coefficients
+        raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
     activation = parse_activation(settings.act)
     if settings.scale != 1.0:
         activation = settings.scale * activation
@@ -58,8 +63,12 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         device=settings.device,
     )
     initializer.fill(network, weight_generator(settings.seed))
-    if settings.lr is None:
-        settings = replace(settings, lr=default_learning_rate(activation.omega))
+    settings = replace(
+        settings,
+        lr=settings.lr or default_learning_rate(activation.omega),
+        init=initializer.spec,
+        set=made.values(),
+    )
     notices = learning_rate_notices(settings.lr, activation.omega)
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pinnsig.errors import ProblemError
+from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.problem import Problem
 
@@ -89,24 +90,32 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     if not problem.has("solution"):
         return None
     with torch.no_grad():
-        problem.bind(
-            {name: torch.tensor(float(getattr(problem, name))) for name in problem.learned()}
-        )
-        found = problem.call("solution", columns)
-    if isinstance(found, Tensor):
-        found = dict.fromkeys(problem.fields[:1], found)
-    elif isinstance(found, tuple | list):
+        values = problem.values()
+        problem.bind({n: torch.tensor(values[n], dtype=torch.float64) for n in problem.learned()})
+        found = guarded(problem, "solution values", lambda: problem.call("solution", columns))
+    if isinstance(found, tuple | list):
         found = dict(zip(problem.fields, found, strict=False))
+    elif not isinstance(found, dict):
+        found = dict.fromkeys(problem.fields[:1], found)
+    what = f"{type(problem).__name__}.solution"
     shape = next(iter(columns.values())).shape
+    checked: dict[str, Tensor] = {}
     for field in problem.fields:
         values = found.get(field)
-        if not isinstance(values, Tensor) or values.shape != shape:
+        if not isinstance(values, Tensor):
             raise ProblemError(
-                f"{type(problem).__name__}.solution must give shape {tuple(shape)} for {field}"
+                f"{what} must give a tensor of shape (N,) for {field}, not {type(values).__name__}"
             )
-        if not values.isfinite().all():
-            raise ProblemError(f"{type(problem).__name__}.solution is not finite everywhere")
-    return {field: found[field].double().cpu() for field in problem.fields}
+        if values.shape != shape:
+            raise ProblemError(
+                f"{what} must give shape {tuple(shape)} for {field}, not {tuple(values.shape)}"
+            )
+        if not (finite := values.isfinite()).all():
+            bad = int(finite.logical_not().nonzero()[0])
+            place = ", ".join(f"{name} = {float(c[bad]):g}" for name, c in columns.items())
+            raise ProblemError(f"{what} must be finite: {field} is {float(values[bad])} at {place}")
+        checked[field] = values.double().cpu()
+    return checked
 
 
 def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:

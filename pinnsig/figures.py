@@ -36,15 +36,17 @@ def draw_figures(directory: RunDirectory, comparisons: Mapping[str, Comparison])
 
 
 @torch.no_grad()
-def draw_initial_activations(directory: RunDirectory, model: Model, points: Tensor) -> None:
+def draw_initial_activations(directory: RunDirectory, model: Model, points: Tensor) -> list[Path]:
     """Draw how the activations of every hidden layer are spread, on some of the points."""
     network = model.network
     if not isinstance(network, FFNN):
-        return
+        return []
     x = model.inputs(points[:POINTS_PER_LAYER])
     layers: list[np.ndarray] = []
     for layer in network.linears[:-1]:
         x = network.activation(layer(x))
         layers.append(x.double().cpu().numpy().ravel())
     figure = activations_figure(layers, network.activation.bound, "Activations at the start")
-    save_figure(figure, directory.path / "figures" / "activations.png")
+    path = directory.path / "figures" / "activations.png"
+    save_figure(figure, path)
+    return [path]

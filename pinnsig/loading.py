@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from pinnsig.building import build
 from pinnsig.errors import ProblemError, RunError
 from pinnsig.model import Model
-from pinnsig.problem import Problem, problem_class, problem_file
+from pinnsig.problem import Problem, problem_class, problem_entries, problem_file
 from pinnsig.runs import RunDirectory
-from pinnsig.settings import check_settings, resolve
+from pinnsig.settings import Settings, read_config, resolve
 
 WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
 
@@ -26,10 +26,12 @@ class TrainedModel:
     Attributes:
         model: the torch module, with the problem as `model.problem`.
         directory: where it came from.
+        settings: the run's own, but for the device.
     """
 
     model: Model
     directory: RunDirectory
+    settings: Settings
 
     def predict(
         self, of: str | Sequence[str] = (), **coordinates: ArrayLike
@@ -83,20 +85,23 @@ def load(
     if weights not in WEIGHTS:
         raise RunError(f"weights = {weights!r} cannot be: choose best or last")
     directory = RunDirectory.open(run)
-    config = directory.read_json("config.json")
-    config.pop("environment", None)
-    settings = resolve({**check_settings(config), "device": device})
+    settings = resolve({**read_config(directory.path / "config.json"), "device": device})
     model = build(settings, problem or _problem_of(directory, settings.problem)).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
     try:
         model.load_state_dict(state)
     except RuntimeError:
         raise RunError(f"the weights in {directory.path} do not fit its config.json") from None
-    return TrainedModel(model, directory)
+    return TrainedModel(model, directory, settings)
 
 
 def _problem_of(directory: RunDirectory, name: str) -> type[Problem]:
     if problem_file(name) is None:
+        if name not in problem_entries():
+            raise ProblemError(
+                f"{directory.path} solved a class {name!r} that is not registered: "
+                f"give it to load(run, problem={name})"
+            )
         return problem_class(name)
     chosen = name.rpartition(".py:")[2] if ".py:" in name else ""
     return problem_class(f"{directory.path / 'problem.py'}" + (f":{chosen}" if chosen else ""))

@@ -98,8 +98,12 @@ class RunDirectory:
 
     def append_metrics(self, record: Mapping[str, Any]) -> None:
         """Add one line to metrics.jsonl."""
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as stream:
-            stream.write(dumps(record) + "\n")
+        path = self.path / "metrics.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as stream:
+                stream.write(dumps(record) + "\n")
+        except OSError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}") from None
 
     def save_weights(self, name: str, weights: Mapping[str, Tensor]) -> None:
         """Write named tensors atomically."""
@@ -129,18 +133,21 @@ class RunDirectory:
             RunError: it is missing or damaged.
         """
         try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))
+            found = json.loads((self.path / name).read_text(encoding="utf-8"))
         except OSError:
             raise RunError(f"{self.path} has no {name}: the run did not finish") from None
-        except (ValueError, UnicodeDecodeError):
+        except ValueError:
             raise RunError(f"{self.path / name} is damaged: it is not valid JSON") from None
+        if not isinstance(found, dict):
+            raise RunError(f"{self.path / name} is damaged: it holds no names and values")
+        return found
 
     def metrics(self) -> Iterator[dict[str, Any]]:
         """The logged iterations; a last line cut off by a crash is left out."""
         path = self.path / "metrics.jsonl"
         if not path.is_file():
             raise RunError(f"{self.path} has no metrics.jsonl")
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 yield json.loads(line)
             except ValueError:

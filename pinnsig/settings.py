@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,11 @@ def integer(minimum: int) -> Check:
     """Whole numbers of at least `minimum`."""
 
     def check(name: str, value: Any) -> int:
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not isinstance(value, Integral) or isinstance(value, bool):
             raise SettingsError(f"{name} = {value!r} must be a whole number")
         if value < minimum:
             raise SettingsError(f"{name} = {value} must be at least {minimum}")
-        return value
+        return int(value)
 
     return check
 
@@ -37,15 +38,20 @@ def number(*, above: float | None = None, minimum: float | None = None) -> Check
     """Finite real numbers, above a limit or of at least a minimum."""
 
     def check(name: str, value: Any) -> float:
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise SettingsError(f"{name} = {value!r} must be a number (without quotes in a file)")
-        if not math.isfinite(value):
-            raise SettingsError(f"{name} = {value} must be finite")
-        if above is not None and value <= above:
-            raise SettingsError(f"{name} = {value:g} must be greater than {above:g}")
-        if minimum is not None and value < minimum:
-            raise SettingsError(f"{name} = {value:g} must be at least {minimum:g}")
-        return float(value)
+        if not isinstance(value, Real) or isinstance(value, bool):
+            quoted = " (without quotes in a file)" if isinstance(value, str) else ""
+            raise SettingsError(f"{name} = {value!r} must be a number{quoted}")
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of more than 308 digits
+            number = math.inf
+        if not math.isfinite(number):
+            raise SettingsError(f"{name} = {number} must be finite")
+        if above is not None and number <= above:
+            raise SettingsError(f"{name} = {number:g} must be greater than {above:g}")
+        if minimum is not None and number < minimum:
+            raise SettingsError(f"{name} = {number:g} must be at least {minimum:g}")
+        return number
 
     return check
 
@@ -54,8 +60,8 @@ def word(*options: str) -> Check:
     """One of a few words; any text if none are named."""
 
     def check(name: str, value: Any) -> str:
-        if not isinstance(value, str) or not value:
-            raise SettingsError(f"{name} = {value!r} must be text")
+        if not isinstance(value, str) or not value.strip():
+            raise SettingsError(f"{name} = {value!r} must be a word")
         if options and value not in options:
             near = difflib.get_close_matches(value, options, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose {', '.join(options)}"
@@ -182,18 +188,19 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        text = path.read_text(encoding="utf-8-sig")  # editors on Windows write a mark in front
+    except OSError as error:
+        raise SettingsError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"cannot read {path}: it is no text file") from None
+    kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
+    try:
+        data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise SettingsError(f"{path} is not valid: {str(error).splitlines()[0]}") from None
+        raise SettingsError(f"{path} is not valid {kind}: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"{path} must hold a table of settings")
     data.pop("environment", None)  # what a run adds about the machine
-    data.pop("initialization", None)
     return check_settings(data, str(path))
 
 

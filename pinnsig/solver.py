@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import inspect
+import math
 import signal
 import threading
 import time
@@ -10,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from pinnsig.building import Parts, build
-from pinnsig.evaluation import Comparison, compare, max_error, reference_values, relative_l2
-from pinnsig.evaluation import evaluation_axes as axes_of
+from pinnsig.errors import ProblemError
+from pinnsig.evaluation import Comparison, compare, max_error, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.jets import choose_engine
+from pinnsig.jets.fields import guarded
 from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Problem, problem_file
@@ -24,8 +25,6 @@ from pinnsig.runs import RunDirectory, environment
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import resolve
 from pinnsig.training import Observer, Outcome, Phase, Record, Trainer
-
-INTERRUPTED_EXIT = 130
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,8 @@ class Result:
     data: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by copy and pickle, before there is any data
+            raise AttributeError(name)
         try:
             return self.data[name]
         except KeyError:
@@ -45,12 +46,13 @@ class Result:
 
 
 def solve(
-    problem: str | type[Problem],
+    problem: str | Path | type[Problem],
     *,
     runs: str | Path = "runs",
     figures: bool = True,
     observe: Observer | None = None,
     announce: Callable[[Parts, Path], None] | None = None,
+    interrupting: Callable[[], None] | None = None,
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -61,15 +63,19 @@ def solve(
         figures: whether to draw them.
         observe: sees every iteration (`pinnsig.training.Record`).
         announce: called once everything is checked, just before training.
+        interrupting: called at Ctrl-C, which ends training after the present step.
         given: settings by name (`pinnsig.settings.Settings`).
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
     """
-    name = problem if isinstance(problem, str) else problem.__name__
-    settings = resolve({**given, "problem": name})
-    parts = build(settings, None if isinstance(problem, str) else problem)
-    return _Run(parts, figures).execute(runs, observe, announce)
+    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if kind is None and not isinstance(problem, str | Path):
+        raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
+    settings = resolve({**given, "problem": kind.__name__ if kind else str(problem)})
+    run = _Run(build(settings, kind), figures)
+    with interruptible(interrupting) as interrupted:
+        return run.execute(runs, observe, announce, interrupted)
 
 
 class _Run:
@@ -79,6 +85,7 @@ class _Run:
         self.parts = parts
         self.figures = figures
         settings = parts.settings
+        guarded(parts.problem, "conditions", parts.problem.terms)
         counts = Counts(settings.collocation, settings.initial, settings.boundary)
         sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
         engine = choose_engine(settings.engine, parts.model.network)
@@ -87,38 +94,35 @@ class _Run:
             Phase(Adam(settings.lr), settings.adam),
             Phase(LBFGS(), settings.lbfgs),
         ]
-        # a solution of the wrong shape is found now, not after training
-        axes = axes_of(parts.problem)
-        corner = {n: torch.from_numpy(a[:3].repeat(3 // len(a[:3]) or 1)) for n, a in axes.items()}
-        reference_values(parts.problem, corner)
 
     def execute(
         self,
         runs: str | Path,
         observe: Observer | None,
         announce: Callable[[Parts, Path], None] | None,
+        interrupted: Callable[[], bool],
     ) -> Result:
         begun = time.perf_counter()
-        with interruptible() as interrupted:
-            trainer = Trainer(self.objective, self.phases, interrupted=interrupted)
-            first = trainer.start()
-            directory = self._open(runs)
-            if announce is not None:
-                announce(self.parts, directory.path)
-            if self.figures:
-                points = self.objective.blocks[0].points
-                draw_initial_activations(directory, self.parts.model, points)
-            l2_at_start = relative_l2(compare(self.parts.model))
-            trainer.observe = self._observer(directory, observe)
-            outcome = trainer.run(first)
-            for name, values in (("last", outcome.last), ("model", outcome.best)):
-                self.objective.flat.restore(values)
-                directory.save_weights(f"{name}.safetensors", self.parts.model.state_dict())
-            comparisons = compare(self.parts.model)
-            result = self._result(directory, outcome, comparisons, l2_at_start, begun)
-            directory.write_json("result.json", result)
-            if self.figures:
-                draw_figures(directory, comparisons)
+        model = self.parts.model
+        trainer = Trainer(self.objective, self.phases, interrupted=interrupted)
+        # both meet all of the problem's own code: its faults show before a directory is made
+        first = guarded(model.problem, "residual or conditions", trainer.start)
+        l2_at_start = relative_l2(compare(model))
+        directory = self._open(runs)
+        if announce is not None:
+            announce(self.parts, directory.path)
+        if self.figures:
+            draw_initial_activations(directory, model, self.objective.blocks[0].points)
+        trainer.observe = self._observer(directory, observe)
+        outcome = trainer.run(first)
+        for name, values in (("last", outcome.last), ("model", outcome.best)):
+            self.objective.flat.restore(values)
+            directory.save_weights(f"{name}.safetensors", model.state_dict())
+        comparisons = compare(model)
+        result = self._result(directory, outcome, comparisons, l2_at_start, begun)
+        directory.write_json("result.json", result)
+        if self.figures:
+            draw_figures(directory, comparisons)
         return Result(directory.path, result)
 
     def _open(self, runs: str | Path) -> RunDirectory:
@@ -134,7 +138,8 @@ class _Run:
         every = self.parts.settings.log_every
 
         def observe(record: Record) -> None:
-            if record.iteration % every == 0 or record.iteration == record.total:
+            due = record.iteration % every == 0 or record.iteration == record.total
+            if due or not math.isfinite(record.loss):
                 directory.append_metrics(dataclasses.asdict(record))
             if also is not None:
                 also(record)
@@ -177,7 +182,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible(interrupting: Callable[[], None] | None) -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C into a question that the training loop asks; the second one kills."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -188,6 +193,8 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         del signum, frame
         asked.set()
         signal.signal(signal.SIGINT, before)
+        if interrupting is not None:
+            interrupting()
 
     before = signal.signal(signal.SIGINT, handle)
     try:

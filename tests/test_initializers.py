@@ -138,6 +138,8 @@ def test_precisions_start_from_the_same_weights(initializer):
     single, double = (filled(initializer, dtype=t) for t in (torch.float32, torch.float64))
     for a, b in zip(single.parameters(), double.parameters(), strict=True):
         assert torch.equal(a, b.float())
+    weight = double.linears[0].weight
+    assert not torch.equal(weight, weight.float().double())  # drawn with all digits
 
 
 def test_scale_equivariance():

@@ -200,8 +200,10 @@ def test_terms_do_not_depend_on_each_other():
     many = draw_sites(problem_with(Dirichlet(on="x", u=0.0)), Counts(50, 20, 20), "lhs", seed=0)
     for term in few:
         assert (few[term].points == many[term].points).all()
-    assert len(np.unique(many["initial"].points[:, 0])) == 20
-    assert not np.isin(many["initial"].points[:, 0], many["residual"].points[:, 0]).any()
+    walls = [Dirichlet(on=on, u=0.0) for on in ("y-", "y+")]
+    pair = draw_sites(problem_with(*walls), Counts(50, 20, 40), "uniform", seed=0)
+    low, high = pair["boundary_y-"].points, pair["boundary_y+"].points
+    assert not np.isin(low[:, 0], high[:, 0]).any()
 
 
 def test_draw_number_gives_fresh_points():

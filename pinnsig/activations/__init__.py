@@ -15,11 +15,17 @@ from pinnsig.activations.library import (
     tanh,
 )
 from pinnsig.activations.membership import Condition, Membership, check_membership
-from pinnsig.activations.registry import ACTIVATIONS, find_activation, register_activation
+from pinnsig.activations.registry import (
+    ACTIVATIONS,
+    FACTORIES,
+    find_activation,
+    register_activation,
+)
 from pinnsig.activations.softsigns import Softsign, softsign, softsign1, softsign2, softsign3
 
 __all__ = [
     "ACTIVATIONS",
+    "FACTORIES",
     "MAX_ORDER",
     "Activation",
     "Arctan",

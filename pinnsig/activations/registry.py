@@ -15,8 +15,11 @@ from pinnsig.errors import ActivationError
 
 Factory = Callable[[float], Activation]
 
-ACTIVATIONS: dict[str, Activation | Factory] = {}
-"""Activations by name; a factory makes one from the number that follows its name."""
+ACTIVATIONS: dict[str, Activation] = {}
+"""Activations by name."""
+
+FACTORIES: dict[str, Factory] = {}
+"""Families by name; each makes an activation from the number that follows its name."""
 
 _RESERVED = {"x", "pi"}
 _WITH_PARAMETER = re.compile(r"([a-z]+)_?(\d+(?:[._]\d+)?)")
@@ -33,11 +36,14 @@ def register_activation(name: str, activation: Activation | Factory) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
         raise ActivationError(f"{name!r} cannot name an activation: use a-z, 0-9 and _, not x, pi")
-    if ACTIVATIONS.get(name, activation) != activation:
+    if (ACTIVATIONS | FACTORIES).get(name, activation) != activation:
         raise ActivationError(f"the name {name!r} is taken by another activation")
-    if not isinstance(activation, Activation) and not callable(activation):
+    if isinstance(activation, Activation):
+        ACTIVATIONS[name] = activation
+    elif callable(activation):
+        FACTORIES[name] = activation
+    else:
         raise ActivationError(f"{name!r} must be an Activation or make one, not {activation!r}")
-    ACTIVATIONS[name] = activation
 
 
 def find_activation(name: str) -> Activation | None:
@@ -46,22 +52,17 @@ def find_activation(name: str) -> Activation | None:
     Raises:
         ActivationError: if the parameter within the name is out of range.
     """
-    known = ACTIVATIONS.get(name)
-    if isinstance(known, Activation):
-        return known
-    if (match := _WITH_PARAMETER.fullmatch(name)) is None:
+    if name in ACTIVATIONS:
+        return ACTIVATIONS[name]
+    match = _WITH_PARAMETER.fullmatch(name)
+    if match is None or match[1] not in FACTORIES:
         return None
-    factory = ACTIVATIONS.get(match[1])
-    if factory is None or isinstance(factory, Activation):
-        return None
-    return factory(float(match[2].replace("_", ".")))
+    return FACTORIES[match[1]](float(match[2].replace("_", ".")))
 
 
 def unknown_name(name: str, others: Iterable[str] = ()) -> ActivationError:
     """Return the error for an unknown name: the nearest known one, and all of them."""
-    known = sorted(
-        {n if isinstance(f, Activation) else f"{n}<k>" for n, f in ACTIVATIONS.items()} | {*others}
-    )
+    known = sorted({*ACTIVATIONS, *others, *(f"{family}<k>" for family in FACTORIES)})
     near = difflib.get_close_matches(name, known, n=1)
     hint = f", did you mean {near[0]!r}?" if near else ";"
     return ActivationError(f"unknown function {name!r}{hint} known: {', '.join(known)}")

@@ -107,7 +107,7 @@ def _homogeneous(coefficients: list[float], r: Tensor, s: Tensor) -> Tensor:
     total = torch.full_like(r, coefficients[-1])
     s_i = s
     for c in reversed(coefficients[:-1]):
-        total = torch.addcmul(total.mul_(r), s_i, s.new_tensor(c)) if c else total.mul_(r)
+        total.mul_(r).add_(s_i, alpha=c)
         s_i = s_i * s
     return total
 

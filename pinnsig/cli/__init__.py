@@ -1,10 +1,12 @@
 """The command line: thin, it only calls the library."""
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
 import click
+import torch
 
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
@@ -13,6 +15,7 @@ from pinnsig.errors import PinnsigError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -42,6 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _complain(error.format_message())
     except PinnsigError as error:
         code = _complain(str(error))
+    except torch.OutOfMemoryError as error:
+        code = _complain(f"out of memory: {str(error).splitlines()[0]}")
+    except BrokenPipeError:  # whatever read our output, such as `head`, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
         click.echo("pinnsig: interrupted", err=True)
         code = INTERRUPTED

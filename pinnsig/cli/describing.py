@@ -4,10 +4,17 @@ from typing import Any
 
 import click
 
-from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
+from pinnsig.activations import (
+    ACTIVATIONS,
+    Activation,
+    check_membership,
+    parse_activation,
+    parse_function,
+)
 from pinnsig.building import build_initializer
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs, print_table
+from pinnsig.errors import ProblemError
 from pinnsig.problem import problem_class, problem_entries
 from pinnsig.settings import Settings, check_settings
 
@@ -20,7 +27,11 @@ def problems(as_json: bool) -> None:
     """List the registered problems."""
     found = {}
     for name in problem_entries():
-        kind = problem_class(name)
+        try:
+            kind = problem_class(name)
+        except ProblemError as error:  # another package's fault must not hide the others
+            click.echo(f"notice: {error}", err=True)
+            continue
         found[name] = {
             "fields": list(kind.fields),
             "domain": str(kind.domain),
@@ -42,13 +53,19 @@ def problems(as_json: bool) -> None:
 @JSON
 def activations(as_json: bool) -> None:
     """List the named activations; expressions combine them."""
-    found = {name: parse_activation(name) for name in ACTIVATIONS}
+    found = {name: f for name, f in ACTIVATIONS.items() if isinstance(f, Activation)}
     if as_json:
-        print_json({n: {"omega": f.omega, "bound": f.bound} for n, f in found.items()})
+        facts = {
+            name: {"expression": f.expression, "omega": f.omega, "bound": f.bound}
+            for name, f in found.items()
+        }
+        print_json(facts)
         return
     rows = [(n, f.expression, f.omega, f.bound) for n, f in found.items()]
     print_table(("name", "f(x)", "omega", "bound"), rows)
-    click.echo('\nany softsign_k, k >= 1; combine as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
+    families = [f"{name}<k>" for name in ACTIVATIONS if name not in found]
+    click.echo(f"\nand {', '.join(families)} for a real k >= 1, such as softsign2.5")
+    click.echo('combine them as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
 
 
 @click.command()
@@ -56,7 +73,10 @@ def activations(as_json: bool) -> None:
 @setting_options("scale", "init", "p", "sigma_b", "depth")
 @JSON
 def init(activation: str, as_json: bool, **flags: Any) -> None:
-    """Show the numbers that an initialiser uses for the activation ACT."""
+    """Show the numbers of an initialisation.
+
+    ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)".
+    """
     given = check_settings({"act": activation, **flags})
     settings = Settings(**given)
     f = parse_activation(settings.act)
@@ -75,12 +95,20 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     print_pairs({**shown, "learning_rate": rate, "band": f"[{low:.6g}, {high:.6g}]"})
 
 
-@click.command("check-activation")
+# an expression may start with a minus, as in -tanh(x): it must not be read as options, -h included
+AS_TEXT = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+
+
+@click.command("check-activation", context_settings=AS_TEXT)
 @click.argument("expression", metavar="EXPR")
 @JSON
 @click.pass_context
 def check_activation(context: click.Context, expression: str, as_json: bool) -> None:
-    """Say which conditions of the odd-sigmoid class EXPR meets; exit code 1 if not all."""
+    """Check EXPR against the odd-sigmoid class.
+
+    Says which of the five conditions of Definition 4.1 it meets, and where one fails; exit code 1
+    if one does.
+    """
     found = check_membership(parse_function(expression))
     conditions = {c.name: c for c in found.conditions}
     if as_json:

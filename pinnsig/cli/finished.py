@@ -1,19 +1,23 @@
 """Commands on finished runs: show, plot, predict."""
 
 import csv
+import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
+import torch
 
+from pinnsig.building import build
 from pinnsig.cli.output import print_json, print_pairs, print_table
 from pinnsig.errors import RunError
 from pinnsig.evaluation import compare
-from pinnsig.figures import draw_figures
+from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.loading import TrainedModel, load
 from pinnsig.runs import RunDirectory
+from pinnsig.sampling import Counts, draw_sites
 
 RUN = click.argument("run", type=click.Path(path_type=Path))
 
@@ -22,29 +26,43 @@ RUN = click.argument("run", type=click.Path(path_type=Path))
 @RUN
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
 def show(run: Path, as_json: bool) -> None:
-    """Show the result of a finished RUN."""
+    """Show the result of a finished run.
+
+    RUN is its directory, such as runs/burgers/20260131-120000-1a2b3c.
+    """
     result = RunDirectory.open(run).read_json("result.json")
     if as_json:
         print_json(result)
         return
-    nested = ("terms", "phases", "initialization", "coefficients")
-    print_pairs({key: value for key, value in result.items() if key not in nested})
-    click.echo()
-    print_table(("term", "mean square"), result["terms"].items())
-    if result["coefficients"]:
+    print_pairs({key: v for key, v in result.items() if not isinstance(v, dict | list)})
+    for name, head in (
+        ("terms", ("term", "mean square")),
+        ("coefficients", ("coefficient", "learned value")),
+    ):
+        if result.get(name):
+            click.echo()
+            print_table(head, result[name].items())
+    if result.get("phases"):
         click.echo()
-        print_table(("coefficient", "learned value"), result["coefficients"].items())
-    click.echo()
-    rows = [tuple(phase.values()) for phase in result["phases"]]
-    print_table(("phase", "iterations", "evaluations", "seconds", "stop"), rows)
+        head = ("phase", "iterations", "evaluations", "seconds", "stop")
+        print_table(head, [tuple(phase.values()) for phase in result["phases"]])
 
 
 @click.command()
 @RUN
 def plot(run: Path) -> None:
-    """Draw the figures of a finished RUN again."""
+    """Draw the figures of a finished run again.
+
+    RUN is its directory; the figures go into its folder figures/.
+    """
     trained = load(run)
-    for path in draw_figures(trained.directory, compare(trained.model)):
+    kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
+    paths = draw_figures(directory, compare(trained.model))
+    start = build(settings, kind).model  # the seed gives the first weights again
+    counts = Counts(settings.collocation, settings.initial, settings.boundary)
+    sites = draw_sites(start.problem, counts, settings.sampler, settings.seed)
+    points = torch.as_tensor(sites["residual"].points).to(next(start.parameters()))
+    for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)
 
 
@@ -66,53 +84,70 @@ def predict(
     last: bool,
     as_json: bool,
 ) -> None:
-    """Predict fields and partials of a finished RUN, as CSV: predict RUN --at x=0.1 t=0.5."""
+    """Predict fields and partials of a finished run, as CSV.
+
+    RUN is its directory: pinnsig predict RUN --at x=0.1 t=0.5 --of u,u.x
+    """
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
-    columns = _read_csv(table) if table else _read_points([*at, *more])
+    given = _read_points([*at, *more]) if table is None else None
     trained: TrainedModel = load(run, weights="last" if last else "best")
     names = trained.model.problem.domain.names
-    missing = [name for name in names if name not in columns]
+    points = _read_csv(table, names) if given is None and table else given or {}
+    missing = [name for name in names if name not in points]
     if missing:
         raise RunError(f"no value is given for the coordinate {missing[0]}")
-    points = {name: columns[name] for name in (columns if not table else names)}
     wanted = tuple(filter(None, (part.strip() for part in of.split(","))))
-    found: dict[str, Any] = {**points, **trained.predict(wanted, **points)}
+    predicted = trained.predict(wanted, **points)
+    found = {name: np.asarray(values).tolist() for name, values in {**points, **predicted}.items()}
     if as_json:
-        print_json({name: np.atleast_1d(values).tolist() for name, values in found.items()})
+        print_json(found)
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found)
-    for row in zip(*(np.atleast_1d(values) for values in found.values()), strict=True):
-        writer.writerow([f"{value:.9g}" for value in row])
+    writer.writerows(zip(*found.values(), strict=True))
 
 
-def _read_points(texts: list[str]) -> dict[str, Any]:
-    found = {}
+def _read_points(texts: list[str]) -> dict[str, list[float]]:
+    """One point from texts such as x=0.1."""
+    found: dict[str, list[float]] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = np.nan
-        if not equals or not np.isfinite(number):
+        name, equals, value = (part.strip() for part in text.partition("="))
+        number = _number(value)
+        if not equals or number is None:
             raise click.UsageError(f"{text!r} is not COORDINATE=NUMBER, such as x=0.1")
-        found[name.strip()] = np.array([number])
+        if name in found:
+            raise click.UsageError(f"coordinate {name} is given twice; many points go into --csv")
+        found[name] = [number]
     return found
 
 
-def _read_csv(path: Path) -> dict[str, Any]:
+def _read_csv(path: Path, names: Sequence[str]) -> dict[str, list[float]]:
+    """The columns of the coordinates; others may stand beside them."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
+            head, *rows = [row for row in csv.reader(stream) if row] or [[]]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RunError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if not rows:
-        raise RunError(f"{path} holds no points")
-    columns: dict[str, Any] = {}
-    for name in rows[0]:
-        try:
-            columns[name.strip()] = np.array([float(row[name]) for row in rows])
-        except (TypeError, ValueError):
-            continue  # a column of text may stand beside the coordinates
-    return columns
+        raise RunError(f"{path} holds no points: it needs a header line, {','.join(names)}")
+    where = {name.strip(): column for column, name in enumerate(head)}
+    found: dict[str, list[float]] = {}
+    for name in names:
+        if name not in where:
+            raise RunError(f"{path} has no column {name}: its header line is {','.join(head)}")
+        for count, row in enumerate(rows, start=1):
+            text = row[where[name]] if where[name] < len(row) else ""
+            number = _number(text)
+            if number is None:
+                raise RunError(f"{path}, point {count}: {name} = {text!r} is not a finite number")
+            found.setdefault(name, []).append(number)
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -38,8 +38,9 @@ class Lines(Silent):
         """Print a line if it is time for one."""
         every = max(record.total // LINES_PER_PHASE, 1)
         if record.iteration % every == 0 or record.iteration == record.total:
+            count = f" {record.iteration}/{record.total}" if record.total else ""
             click.echo(
-                f"{record.phase} {record.iteration}/{record.total}  loss {record.loss:.4e}  "
+                f"{record.phase}{count}  loss {record.loss:.4e}  "
                 f"best {record.best_loss:.4e}  {_terms(record)}  {record.seconds:.1f} s",
                 err=True,
             )

@@ -1,5 +1,6 @@
 """`pinnsig solve`."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.settings import read_config
 from pinnsig.solver import solve as run_solve
-from pinnsig.training import INTERRUPTED
+from pinnsig.training import INTERRUPTED, NON_FINITE
 
 SUMMARY = (
     "best_loss", "last_loss", "relative_l2", "max_error", "seconds", "iterations", "evaluations",
@@ -38,9 +39,17 @@ def solve(
     quiet: bool,
     **flags: Any,
 ) -> None:
-    """Train a network on PROBLEM: a registered name, or a file such as my_pde.py."""
+    """Train a network on a PDE.
+
+    PROBLEM is a registered name (see `pinnsig problems`), or a file such as my_pde.py or
+    my_pde.py:Heat. Flags go before --config, and both before the preset.
+    """
     given = read_config(config) if config else {}
-    given |= {name: value for name, value in flags.items() if value is not None}
+    for name, value in flags.items():
+        if isinstance(value, dict):
+            given[name] = {**given.get(name, {}), **value}
+        elif value is not None:
+            given[name] = value
     named = problem or given.pop("problem", None)
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
@@ -55,14 +64,33 @@ def solve(
 
     with progress(quiet) as shown:
         result = run_solve(
-            named, runs=runs, figures=not no_figures, observe=shown, announce=announce, **given
+            named,
+            runs=runs,
+            figures=not no_figures,
+            observe=shown,
+            announce=announce,
+            interrupting=say_interrupting,
+            **given,
         )
+    for phase in result.phases:
+        if phase["stop"] == NON_FINITE:
+            click.echo(
+                f"notice: {phase['name']} stopped at iteration {phase['iterations']}: "
+                f"{NON_FINITE}; the best weights before it are kept",
+                err=True,
+            )
     if as_json:
         print_json(result.data)
     else:
         print_pairs({name: result.data[name] for name in SUMMARY})
     if result.stop == INTERRUPTED:
         context.exit(130)
+
+
+def say_interrupting() -> None:
+    """Tell whoever pressed Ctrl-C that it was heard."""
+    # within a signal handler a buffered stream may be busy: write past it
+    os.write(2, b"\nfinishing this step, then saving; Ctrl-C again to stop at once\n")
 
 
 def header(parts: Parts, chosen: bool) -> str:

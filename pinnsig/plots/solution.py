@@ -101,11 +101,9 @@ def _maps(comparison: Comparison, title: str) -> Figure:
             rasterized=True,
             **(_error_colours(values) if label == ABSOLUTE_ERROR else colours),
         )
-        bar = figure.colorbar(mesh, ax=axis, pad=0.02)
-        if label != ABSOLUTE_ERROR:
-            bar.set_label(symbol(comparison.field), style="italic")
+        figure.colorbar(mesh, ax=axis, pad=0.02)
         axis.set_facecolor("#BBBBBB")  # what is not finite
-        axis.set_title(label)
+        axis.set_title(f"{symbol(comparison.field)}: {label}")
         axis.set_xlabel(symbol(across), style="italic")
     row[0].set_ylabel(symbol(up), style="italic")
     # cells of "nearest" at the edge reach over it by half

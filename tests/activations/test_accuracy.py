@@ -73,19 +73,19 @@ def test_composites_to_a_few_eps(f):
 
 
 def check_accuracy(f, points, tolerance):
+    points = torch.tensor(points)
+    exact = [exact_derivatives(f, x) for x in points.tolist()]
     for dtype in DTYPES:
         info = torch.finfo(dtype)
-        x = torch.tensor([s * p for p in points for s in (1, -1)], dtype=dtype)
-        computed = f.derivatives(x, MAX_ORDER)
-        for i in range(0, len(x), 2):
-            exact = exact_derivatives(f, x[i].item())
-            for n in range(MAX_ORDER + 1):
+        x = points.to(dtype)
+        computed, mirrored = f.derivatives(x, MAX_ORDER), f.derivatives(-x, MAX_ORDER)
+        for n in range(MAX_ORDER + 1):
+            assert torch.equal(mirrored[n], computed[n] if n % 2 else -computed[n])
+            for value, point, e in zip(computed[n].tolist(), x.tolist(), exact, strict=True):
                 # Rounding x alone costs eps |x f^(n+1)|.
-                scale = abs(exact[n]) + abs(x[i].item() * exact[n + 1])
+                scale = abs(e[n]) + abs(point * e[n + 1])
                 bound = tolerance * info.eps * scale + info.tiny
-                assert abs(computed[n][i].item() - exact[n]) <= bound, (dtype, n, x[i])
-                sign = -1 if n % 2 == 0 else 1
-                assert computed[n][i + 1] == sign * computed[n][i]
+                assert abs(value - e[n]) <= bound, (dtype, n, point)
 
 
 def test_scaled_tanh_reference_values():

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pinnsig.errors import ProblemError
@@ -62,6 +62,7 @@ def test_faces_of_no_coordinate(on):
         PLANE.faces(on)
 
 
+@example(low=3.0, high=3.0, unit=list(np.linspace(0, 1, 101)))  # a box one rounding wide
 @given(low=ends, high=ends, unit=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_points_stay_in_the_box_and_ends_are_exact(low, high, unit):
     low, high = min(low, high), max(low, high)

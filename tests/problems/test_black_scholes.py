@@ -60,11 +60,11 @@ def test_solves_the_equation_up_to_the_edges(kind):
     edges = [
         (0.0, 0.0),
         (0.0, 1.0),
-        (1.0, 1.0),
         (1.0, 0.0),
         (0.3, 0.0),
         (1e-300, 0.5),
         (0.4, 1e-99),
+        (0.4, 1e-300),
     ]
     S = torch.cat([S, column(*[s for s, _ in edges])])
     tau = torch.cat([tau, column(*[t for _, t in edges])])

@@ -1,0 +1,25 @@
+"""Initialisers: each fills a network from a `torch.Generator`, and says with which numbers."""
+
+from pinnsig.initializers.base import (
+    INITIALIZERS,
+    Description,
+    Initializer,
+    Scales,
+    register_initializer,
+)
+from pinnsig.initializers.schemes import Calibrated, EdgeOfChaos, He, Orthogonal, Xavier
+from pinnsig.initializers.specs import parse_initializer
+
+__all__ = [
+    "INITIALIZERS",
+    "Calibrated",
+    "Description",
+    "EdgeOfChaos",
+    "He",
+    "Initializer",
+    "Orthogonal",
+    "Scales",
+    "Xavier",
+    "parse_initializer",
+    "register_initializer",
+]

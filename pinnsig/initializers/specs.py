@@ -1,0 +1,68 @@
+"""Initialisers from text, such as `calibrated:p=0.3,epsilon=0.1`."""
+
+import difflib
+from dataclasses import Field, fields
+from types import NoneType
+from typing import Any, get_args
+
+from pinnsig.errors import InitializerError
+from pinnsig.initializers.base import (
+    INITIALIZERS,
+    Initializer,
+)
+
+
+def parse_initializer(spec: str, **overrides: Any) -> Initializer:
+    """Make an initialiser from text such as `calibrated:p=0.3,epsilon=0.1` or `eoc`.
+
+    Args:
+        spec: a name of `INITIALIZERS`, with parameters after a colon; "auto" stands for None.
+        overrides: parameters that replace those of the text; values or text.
+
+    Raises:
+        InitializerError: the name, a parameter or a value is not known; one line says what is.
+    """
+    name, _, listed = spec.partition(":")
+    name = name.strip()
+    if name not in INITIALIZERS:
+        raise InitializerError(_unknown("initialiser", name, list(INITIALIZERS)))
+    cls = INITIALIZERS[name]
+    given: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in listed.split(","))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise InitializerError(f"{name}: parameters are written name=value, not {item!r}")
+        if key in given:
+            raise InitializerError(f"{name}: {key} is given twice")
+        given[key] = value
+    known = {field.name: field for field in fields(cls)}
+    given |= overrides
+    for key in given:
+        if key not in known:
+            raise InitializerError(_unknown(f"parameter of {name}", key, list(known)))
+    return cls(**{key: _value(name, known[key], value) for key, value in given.items()})
+
+
+def _value(name: str, field: Field[Any], value: Any) -> float | int | None:
+    """Read a parameter's value as its annotation says."""
+    kinds = get_args(field.type) or (field.type,)
+    if NoneType in kinds and value in (None, "auto"):
+        return None
+    wanted = int if int in kinds else float
+    try:
+        number = wanted(value)
+        if isinstance(value, bool) or (not isinstance(value, str) and number != value):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        what = "a whole number" if wanted is int else "a number"
+        auto = ' or "auto"' if NoneType in kinds else ""
+        raise InitializerError(
+            f"{name}: {field.name} must be {what}{auto}, not {value!r}"
+        ) from None
+    return number
+
+
+def _unknown(what: str, given: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(given, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"unknown {what} {given!r}; {hint}known: {', '.join(known)}"
