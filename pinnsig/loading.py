@@ -96,12 +96,13 @@ def load(
 
 
 def _problem_of(directory: RunDirectory, name: str) -> type[Problem]:
-    if problem_file(name) is None:
+    file = problem_file(name)
+    if file is None:
         if name not in problem_entries():
             raise ProblemError(
                 f"{directory.path} solved a class {name!r} that is not registered: "
                 f"give it to load(run, problem={name})"
             )
         return problem_class(name)
-    chosen = name.rpartition(".py:")[2] if ".py:" in name else ""
-    return problem_class(f"{directory.path / 'problem.py'}" + (f":{chosen}" if chosen else ""))
+    copy = str(directory.path / "problem.py")
+    return problem_class(f"{copy}:{file.chosen}" if file.chosen else copy)

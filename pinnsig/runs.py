@@ -63,8 +63,8 @@ class RunDirectory:
         Raises:
             RunError: it cannot be made.
         """
-        source = problem_file(problem)
-        name = problem if source is None else source.stem
+        file = problem_file(problem)
+        name = problem if file is None else file.path.stem
         stamp = time.strftime("%Y%m%d-%H%M%S")
         while True:
             path = Path(root) / name / f"{stamp}-{secrets.token_hex(3)}"

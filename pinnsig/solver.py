@@ -129,9 +129,9 @@ class _Run:
         settings = self.parts.settings
         directory = RunDirectory.create(runs, settings.problem)
         directory.write_json("config.json", {**settings.as_dict(), "environment": environment()})
-        source = problem_file(settings.problem)
-        if source is not None:
-            directory.copy_problem(source)
+        file = problem_file(settings.problem)
+        if file is not None:
+            directory.copy_problem(file.path)
         return directory
 
     def _observer(self, directory: RunDirectory, also: Observer | None) -> Observer:

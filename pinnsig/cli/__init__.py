@@ -1,7 +1,6 @@
 """The command line: thin, it only calls the library."""
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -15,7 +14,6 @@ from pinnsig.errors import PinnsigError
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-BROKEN_PIPE = 141
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -47,9 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _complain(str(error))
     except torch.OutOfMemoryError as error:
         code = _complain(f"out of memory: {str(error).splitlines()[0]}")
-    except BrokenPipeError:  # whatever read our output, such as `head`, has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
         click.echo("pinnsig: interrupted", err=True)
         code = INTERRUPTED

@@ -4,13 +4,7 @@ from typing import Any
 
 import click
 
-from pinnsig.activations import (
-    ACTIVATIONS,
-    Activation,
-    check_membership,
-    parse_activation,
-    parse_function,
-)
+from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
 from pinnsig.building import build_initializer
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs, print_table
@@ -53,18 +47,16 @@ def problems(as_json: bool) -> None:
 @JSON
 def activations(as_json: bool) -> None:
     """List the named activations; expressions combine them."""
-    found = {name: f for name, f in ACTIVATIONS.items() if isinstance(f, Activation)}
     if as_json:
         facts = {
             name: {"expression": f.expression, "omega": f.omega, "bound": f.bound}
-            for name, f in found.items()
+            for name, f in ACTIVATIONS.items()
         }
         print_json(facts)
         return
-    rows = [(n, f.expression, f.omega, f.bound) for n, f in found.items()]
+    rows = [(n, f.expression, f.omega, f.bound) for n, f in ACTIVATIONS.items()]
     print_table(("name", "f(x)", "omega", "bound"), rows)
-    families = [f"{name}<k>" for name in ACTIVATIONS if name not in found]
-    click.echo(f"\nand {', '.join(families)} for a real k >= 1, such as softsign2.5")
+    click.echo("\nand softsign<k> for any real k >= 1, such as softsign2.5")
     click.echo('combine them as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 from pinnsig.errors import ProblemError
 from pinnsig.problem.base import Problem
@@ -20,11 +21,19 @@ def problem_entries() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
 
 
-def problem_file(name: str) -> Path | None:
+class ProblemFile(NamedTuple):
+    """A problem in a user's file: where it is, and the class that was named, or ""."""
+
+    path: Path
+    chosen: str
+
+
+def problem_file(name: str) -> ProblemFile | None:
     """The file that a name points to (`my.py`, `my.py:Heat`); None for a registered problem."""
-    head, separator, _ = name.rpartition(".py:")
-    path = f"{head}.py" if separator else name
-    return Path(path).expanduser() if path.endswith(".py") or "/" in path or "\\" in path else None
+    path, _, chosen = name.rpartition(":") if ".py:" in name else (name, "", "")
+    if path.endswith(".py") or "/" in path or "\\" in path:
+        return ProblemFile(Path(path).expanduser(), chosen)
+    return None
 
 
 def problem_class(name: str) -> type[Problem]:
@@ -35,9 +44,9 @@ def problem_class(name: str) -> type[Problem]:
     Raises:
         ProblemError: unknown name, or a file that holds no problem or cannot be imported.
     """
-    path, _, chosen = name.rpartition(":") if ".py:" in name else (name, "", "")
-    if path.endswith(".py") or "/" in path or "\\" in path:
-        return _class_in_file(Path(path).expanduser(), chosen)
+    file = problem_file(name)
+    if file is not None:
+        return _class_in_file(*file)
     entries = problem_entries()
     if name not in entries:
         near = difflib.get_close_matches(name, entries, n=1)

@@ -4,8 +4,6 @@ import math
 
 import pytest
 import torch
-from pinnsig.problems.black_scholes import BlackScholes
-from pinnsig.problems.burgers import Burgers
 
 from pinnsig.problem import (
     Box,
@@ -17,6 +15,9 @@ from pinnsig.problem import (
     problem_entries,
 )
 from pinnsig.testing import ProblemChecks
+
+BlackScholes = problem_class("black-scholes")
+Burgers = problem_class("burgers")
 
 
 class TestBurgers(ProblemChecks):
