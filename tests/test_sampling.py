@@ -9,7 +9,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinnsig import sampling
 from pinnsig.errors import SamplingError
 from pinnsig.problem import (
     Box,
@@ -21,7 +20,7 @@ from pinnsig.problem import (
     Problem,
     problem_class,
 )
-from pinnsig.sampling import Counts, draw_sites, register_sampler, sampler_function
+from pinnsig.sampling import Counts, draw_sites, register_sampler, sampler_function, samplers
 
 RANDOM = ["lhs", "uniform", "sobol", "halton"]
 ALL = [*RANDOM, "grid"]
@@ -123,12 +122,12 @@ def test_lookup_and_registration(monkeypatch):
         sampler_function("lsh")
     with pytest.raises(SamplingError, match="known are lhs, uniform, sobol, halton, grid"):
         sampler_function("zzzz")
-    monkeypatch.setattr(sampling, "SAMPLERS", dict(sampling.SAMPLERS))
+    monkeypatch.setattr(samplers, "SAMPLERS", dict(samplers.SAMPLERS))
     register_sampler("middle", lambda n, dimensions, generator: np.full((n, dimensions), 0.5))
     sites = draw_sites(Decay(), Counts(3, 1, 0), "middle", seed=0)
     assert sites["residual"].points.tolist() == [[0.5]] * 3
     with pytest.raises(SamplingError, match="there already"):
-        register_sampler("lhs", sampling.uniform)
+        register_sampler("lhs", samplers.uniform)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_lookup_and_registration(monkeypatch):
     ],
 )
 def test_a_sampler_that_breaks_its_promise(points, monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLERS", {"bad": points})
+    monkeypatch.setattr(samplers, "SAMPLERS", {"bad": points})
     with pytest.raises(SamplingError, match="sampler 'bad' must return at most 5 points"):
         draw_sites(Decay(), Counts(5, 1, 0), "bad", seed=0)
 
@@ -263,7 +262,7 @@ def test_counts_that_cannot_be(counts, words):
 
 
 def test_fewer_points_than_faces_is_refused_before_drawing(monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLERS", {"never": lambda n, d, g: pytest.fail("drawn")})
+    monkeypatch.setattr(samplers, "SAMPLERS", {"never": lambda n, d, g: pytest.fail("drawn")})
     problem = problem_with(Dirichlet(on="x", u=0.0), Dirichlet(on="y-", u=0.0))
     with pytest.raises(SamplingError, match=r"boundary count 2 is too small: .* on 3 faces"):
         draw_sites(problem, Counts(10, 1, 2), "never", seed=0)
