@@ -40,11 +40,14 @@ class Model(nn.Module):
                 found[name] = c0 + (abs(c0) or 1.0) * theta
         return found
 
+    def bind(self) -> None:
+        """Let the problem read the learned coefficients as they stand, as constants."""
+        self.problem.bind({name: c.detach() for name, c in self.coefficients().items()})
+
     def fields(
         self, engine: Engine, points: Tensor, plan: Plan
     ) -> tuple[dict[str, Jet], dict[str, Jet]]:
         """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
-        self.problem.bind(self.coefficients())
         return fields_at(self.problem, self.network, engine, points, plan)
 
     def inputs(self, points: Tensor) -> Tensor:
@@ -85,7 +88,7 @@ class Model(nn.Module):
             del at
             return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
 
-        self.problem.bind(self.coefficients())
+        self.bind()
         plan, _ = record(self.problem, expression, points[:2])
         return expression(*self.fields(choose_engine("auto", self.network), points, plan))
 

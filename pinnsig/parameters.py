@@ -9,8 +9,8 @@ from torch import Tensor, nn
 class FlatParameters:
     """All parameters, and all their gradients, each as one vector.
 
-    The parameters and their `.grad` become views: writing to `values` moves the parameters, and
-    backward accumulates into `gradient`.
+    The parameters become views: writing to `values` moves them. `gradient` has its entries in the
+    same order.
 
     Attributes:
         values: shape (P,).
@@ -25,7 +25,6 @@ class FlatParameters:
         for p in self.parameters:
             span = slice(offset, offset + p.numel())
             p.data = self.values[span].view_as(p)
-            p.grad = self.gradient[span].view_as(p)
             offset += p.numel()
 
     def __len__(self) -> int:

@@ -1,12 +1,14 @@
 """Progress of training on stderr: a bar on a terminal, plain lines elsewhere."""
 
 import sys
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from pinnsig.training import Record
 
@@ -46,13 +48,24 @@ class Lines(Silent):
             )
 
 
+class _Progress(Progress):
+    """Progress bars with one line of text below them."""
+
+    line = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.line, no_wrap=True, overflow="ellipsis")
+
+
 class Bar(Silent):
-    """A live bar for each phase: iteration, loss, best, terms, time left."""
+    """A live bar for each phase: iteration, loss, best, time left; the terms on a line below."""
 
     def __init__(self) -> None:
-        self.progress = Progress(
-            TextColumn("{task.description:<6}"),
-            BarColumn(bar_width=24),
+        # no wider than a terminal of 80 columns, where rich would cut every column
+        self.progress = _Progress(
+            TextColumn("{task.description:<5}"),
+            BarColumn(bar_width=20),
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
             TextColumn("{task.fields[text]}"),
             TimeRemainingColumn(compact=True),
@@ -62,9 +75,10 @@ class Bar(Silent):
 
     def __call__(self, record: Record) -> None:
         """Move the bar of the record's phase."""
+        self.progress.line = _terms(record)
         if record.phase == "start":
             return
-        text = f"loss {record.loss:.3e}  best {record.best_loss:.3e}  {_terms(record)}"
+        text = f"loss {record.loss:.3e}  best {record.best_loss:.3e}"
         if record.phase not in self.tasks:
             task = self.progress.add_task(record.phase, total=record.total, text=text)
             self.tasks[record.phase] = task

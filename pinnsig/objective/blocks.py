@@ -1,0 +1,108 @@
+"""From a problem to blocks: points, what its terms compute there, and the partials they need."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pinnsig.errors import ProblemError
+from pinnsig.jets import Jet, Plan, record
+from pinnsig.problem import Condition, Problem, Sites
+
+Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
+"""Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Points that share a plan and an expression, which may give several terms."""
+
+    name: str
+    terms: tuple[str, ...]
+    points: Tensor
+    extra: dict[str, Tensor]
+    residual: Residual
+    plan: Plan
+    stride: int
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> list[Block]:
+    """The blocks of all terms that have points, in the type and on the device of `like`.
+
+    Raises:
+        ProblemError: a residual of the wrong shape, problem code that fails, or two terms of one
+            name.
+    """
+    blocks = [
+        _make_block(problem, name, sites[name], residual, stride, like)
+        for name, residual, stride in expressions(problem)
+        if name in sites
+    ]
+    names = [term for block in blocks for term in block.terms]
+    if len(set(names)) != len(names):
+        raise ProblemError(f"two terms have one name among {', '.join(names)}")
+    return blocks
+
+
+def _make_block(
+    problem: Problem, name: str, sites: Sites, residual: Residual, stride: int, like: Tensor
+) -> Block:
+    points = torch.as_tensor(sites.points).to(like)
+    extra = {key: torch.as_tensor(column).to(like) for key, column in sites.extra.items()}
+    some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
+    few = {key: column[some] for key, column in extra.items()}
+    plan, result = record(problem, lambda fields, at: residual(fields, at, few), points[some])
+    terms = tuple(result) if name == "residual" else (name,)
+    return Block(name, terms, points, extra, residual, plan, stride)
+
+
+def expressions(problem: Problem) -> Iterator[tuple[str, Residual, int]]:
+    """Name, residual and stride of every block of a problem."""
+    yield "residual", functools.partial(_pde_residual, problem), 1
+    for name, condition in problem.terms().items():
+        yield name, _condition_residual(condition, name), condition.stride
+
+
+def _pde_residual(
+    problem: Problem,
+    fields: Mapping[str, Jet],
+    at: Mapping[str, Jet],
+    extra: Mapping[str, Tensor],
+) -> dict[str, Tensor]:
+    del extra
+    result = problem.call("residual", {**fields, **at})
+    if isinstance(result, tuple | list):
+        result = {f"residual_{i}": r for i, r in enumerate(result, start=1)}
+    elif not isinstance(result, dict):
+        result = {"residual": result}
+    n = len(next(iter(at.values())))
+    return {name: _checked(r, n, f"residual {name!r}" if name != "residual" else name)
+            for name, r in result.items()}  # fmt: skip
+
+
+def _condition_residual(condition: Condition, name: str) -> Residual:
+    def residual(
+        fields: Mapping[str, Jet], at: Mapping[str, Jet], extra: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        values = {key: jet.value for key, jet in at.items()}
+        found = condition.residual(fields, values, extra)
+        n = len(next(iter(values.values()))) // condition.stride
+        return {key: _checked(r, n, f"term {name!r}, {key}") for key, r in found.items()}
+
+    return residual
+
+
+def _checked(residual: Any, n: int, what: str) -> Tensor:
+    """A residual as a tensor of shape (n,); nothing ever broadcasts silently."""
+    values = residual.value if isinstance(residual, Jet) else residual
+    if not isinstance(values, Tensor):
+        raise ProblemError(f"{what} must be a tensor of shape ({n},), not {type(values).__name__}")
+    if values.shape != (n,):
+        raise ProblemError(f"{what} must have shape ({n},), not {tuple(values.shape)}")
+    return values

@@ -1,0 +1,186 @@
+"""The loss: named mean squares over points, weighted and summed, with its gradient."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pinnsig.errors import SettingsError
+from pinnsig.jets import Engine
+from pinnsig.model import Model
+from pinnsig.objective.blocks import Block, make_blocks
+from pinnsig.objective.workers import balance, run_shares
+from pinnsig.parameters import FlatParameters
+from pinnsig.problem import Sites
+
+# Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache
+CHUNK_ELEMENTS = {"cpu": 2**18}
+CHUNK_ELEMENTS_ACCELERATOR = 2**27
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The loss, shape (), and its unweighted mean squares, shape (terms,)."""
+
+    loss: Tensor
+    terms: Tensor
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some of a block's points, and where its terms stand among all terms."""
+
+    block: Block
+    points: slice
+    terms: slice
+
+    @property
+    def cost(self) -> float:
+        """Work in it, in arbitrary units."""
+        return len(self.block.plan) * (self.points.stop - self.points.start)
+
+
+class Objective:
+    """loss = sum over terms of weight * mean(residual^2).
+
+    On a CPU the points are cut into chunks that are dealt out to as many threads as torch is set
+    to use; the result is the same bit for bit whenever that number is the same.
+
+    Args:
+        model: what is trained.
+        engine: how partials are taken.
+        sites: points by term (`pinnsig.sampling.draw_sites`).
+        weights: factors by term; 1 where not given.
+
+    Raises:
+        ProblemError: a residual of the wrong shape, or problem code that fails.
+        SettingsError: a weight for a term that does not exist, or a negative one.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        engine: Engine,
+        sites: Mapping[str, Sites],
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.model = model
+        self.engine = engine
+        self.flat = FlatParameters(model.parameters())
+        model.bind()
+        self.blocks = make_blocks(model.problem, sites, self.flat.values)
+        self.term_names = tuple(term for block in self.blocks for term in block.terms)
+        self.weights = self._check_weights(weights or {})
+        self.evaluations = 0
+
+    def _check_weights(self, weights: Mapping[str, float]) -> Tensor:
+        for name, weight in weights.items():
+            if name not in self.term_names:
+                raise SettingsError(
+                    f"weight for {name!r}: there is no such term, only {', '.join(self.term_names)}"
+                )
+            if not 0 <= weight < math.inf:
+                raise SettingsError(f"weight of {name} = {weight} must be finite and not negative")
+        like = self.flat.values
+        # squares are summed in float64 wherever the device has it
+        wide = like.dtype if like.device.type == "mps" else torch.float64
+        values = [float(weights.get(name, 1.0)) for name in self.term_names]
+        return torch.tensor(values, dtype=wide, device=like.device)
+
+    def evaluate(self) -> Evaluation:
+        """The loss at the present parameters; its gradient goes to `flat.gradient`."""
+        self.evaluations += 1
+        terms = self._run(self.flat.gradient, self._chunks())
+        return Evaluation((self.weights * terms).sum(), terms)
+
+    @torch.no_grad()
+    def losses(self) -> Evaluation:
+        """The loss at the present parameters, without its gradient and not counted."""
+        terms = self._run(None, self._chunks())
+        return Evaluation((self.weights * terms).sum(), terms)
+
+    def non_finite_terms(self) -> list[str]:
+        """Names of the terms whose loss or gradient is not finite at the present parameters."""
+        found = []
+        for block in self.blocks:
+            gradient = torch.empty_like(self.flat.values)
+            chunks = [chunk for chunk in self._chunks() if chunk.block is block]
+            terms = self._run(gradient, chunks)
+            if not (terms.isfinite().all() and gradient.isfinite().all()):
+                found.append(block.name)
+        return found
+
+    def _run(self, gradient: Tensor | None, chunks: list[Chunk]) -> Tensor:
+        """Mean squares of all terms, and the loss's gradient if there is room for it."""
+        cpu = self.flat.values.device.type == "cpu"
+        shares = balance([chunk.cost for chunk in chunks], torch.get_num_threads() if cpu else 1)
+        shares = [share for share in shares if share]
+        coefficients = self.model.coefficients()
+        # the threads stop at these; what lies behind them belongs to no single thread
+        leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
+        self.model.problem.bind(leaves)
+        wanted = [*self.model.network.parameters(), *leaves.values()]
+
+        def work(share: int) -> tuple[Tensor, Tensor]:
+            terms = torch.zeros_like(self.weights)
+            slope = torch.zeros_like(self.flat.values)
+            parts = slope.split([leaf.numel() for leaf in wanted])
+            with torch.set_grad_enabled(gradient is not None):
+                for job in shares[share]:
+                    squares = self._squares(chunks[job])
+                    terms[chunks[job].terms] += squares.detach()
+                    if gradient is not None:
+                        loss = (self.weights[chunks[job].terms] * squares).sum()
+                        for part, found in zip(parts, _slopes(loss, wanted), strict=True):
+                            if found is not None:
+                                part += found.reshape(-1)
+            return terms, slope
+
+        found = run_shares(work, len(shares))
+        if gradient is not None:
+            gradient.zero_()
+            for _, slope in found:  # in order, so the same every time
+                gradient += slope
+            self._chain(gradient, coefficients)
+        return sum((terms for terms, _ in found), torch.zeros_like(self.weights))
+
+    def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
+        """From slopes in the learned coefficients, last in the vector, to those in parameters."""
+        for i, (name, value) in enumerate(coefficients.items(), start=-len(coefficients)):
+            (slope,) = torch.autograd.grad(value, self.model.unknowns[name])
+            gradient[i] *= slope
+
+    def _squares(self, chunk: Chunk) -> Tensor:
+        """A chunk's share of its block's mean squares, shape (terms of the block,)."""
+        block = chunk.block
+        extra = {key: column[chunk.points] for key, column in block.extra.items()}
+        fields, at = self.model.fields(self.engine, block.points[chunk.points], block.plan)
+        residuals = block.residual(fields, at, extra)
+        sums = [r.square().sum(dtype=self.weights.dtype) for r in residuals.values()]
+        squares = torch.stack(sums) * (block.stride / len(block))
+        return squares if block.name == "residual" else squares.sum().reshape(1)
+
+    def _chunks(self) -> list[Chunk]:
+        """All points in chunks: small enough for the cache, and no fewer than there are threads."""
+        cpu = self.flat.values.device.type == "cpu"
+        threads = torch.get_num_threads() if cpu else 1
+        width = max(p.shape[0] for p in self.flat.parameters if p.ndim)
+        room = CHUNK_ELEMENTS.get(self.flat.values.device.type, CHUNK_ELEMENTS_ACCELERATOR)
+        found, first = [], 0
+        for block in self.blocks:
+            longest = max(room // (len(block.plan) * width), 64)
+            count = max(math.ceil(len(block) / longest), min(threads, len(block) // 256), 1)
+            length = math.ceil(len(block) / count / block.stride) * block.stride
+            terms = slice(first, first + len(block.terms))
+            for start in range(0, len(block), length):
+                found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
+            first = terms.stop
+        return found
+
+
+def _slopes(loss: Tensor, wanted: list[Tensor]) -> tuple[Tensor | None, ...]:
+    if not loss.requires_grad:  # a residual that depends on nothing that is trained
+        return (None,) * len(wanted)
+    return torch.autograd.grad(loss, wanted, allow_unused=True)

@@ -1,0 +1,53 @@
+"""Sharing work between threads, each of which computes alone.
+
+Torch's own threads meet after every operation; on layers of 64 units that costs as much as the
+operation, and many times more where other programs want the cores. Here a thread takes whole
+chunks of points and the threads meet once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+Share = TypeVar("Share")
+
+
+def run_shares(work: Callable[[int], Share], shares: int) -> list[Share]:
+    """work(0), ..., work(shares - 1), each in a thread of its own; results in that order."""
+    if shares == 1:
+        return [work(0)]
+    with _single_threaded():
+        others = [_pool(shares - 1).submit(work, i) for i in range(1, shares)]
+        first = work(0)
+        return [first, *(other.result() for other in others)]
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Let operations run in the thread that calls them; afterwards as before."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="pinnsig")
+
+
+def balance(costs: Sequence[float], shares: int) -> list[list[int]]:
+    """Deal out jobs, the largest first, each to the share with the least so far."""
+    dealt: list[list[int]] = [[] for _ in range(shares)]
+    totals = [0.0] * shares
+    for job in sorted(range(len(costs)), key=lambda i: (-costs[i], i)):
+        least = totals.index(min(totals))
+        dealt[least].append(job)
+        totals[least] += costs[job]
+    return dealt

@@ -1,0 +1,180 @@
+"""show, plot and predict."""
+
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pinnsig
+from tests.conftest import Cli, Outcome, strict_json
+
+
+def table(outcome: Outcome) -> dict[str, list[float]]:
+    assert outcome.code == 0, outcome.err
+    head, *rows = csv.reader(io.StringIO(outcome.out))
+    return {name: [float(row[i]) for row in rows] for i, name in enumerate(head)}
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    """A finished run that a test may damage."""
+    return Path(shutil.copytree(finished, tmp_path / "copied"))
+
+
+def test_show(cli: Cli, finished: Path):
+    shown = cli("show", finished)
+    assert shown.code == 0
+    for text in ("best_loss", "relative_l2", "residual", "boundary", "adam", "iterations done"):
+        assert text in shown.out
+    written = strict_json((finished / "result.json").read_text(encoding="utf-8"))
+    assert cli("show", finished, "--json").json() == written
+
+
+def test_show_lists_learned_coefficients(cli: Cli, solve: Cli, heat: Path):
+    text = heat.read_text(encoding="utf-8").replace("above=0.0", "above=0.0, learn=True")
+    heat.write_text(text, encoding="utf-8")
+    result = solve(heat, "--json").json()
+    assert result["coefficients"]["k"] > 0
+    assert "learned value" in cli("show", result["run"]).out
+
+
+def test_plot_draws_all_figures_again(cli: Cli, copied: Path):
+    shutil.rmtree(copied / "figures")
+    drawn = cli("plot", copied)
+    assert drawn.code == 0
+    paths = [Path(line) for line in drawn.out.splitlines()]
+    assert {path.name for path in paths} == {
+        "loss.png", "solution.png", "slices.png", "activations.png",
+    }  # fmt: skip
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
+
+
+@pytest.mark.parametrize(
+    "at", [("--at", "x=0.1", "t=0.5"), ("--at", "x=0.1", "--at", "t=0.5"), ("--at", "t=.5", "x=.1")]
+)
+def test_predict_at_a_point(cli: Cli, finished: Path, at: tuple[str, ...]):
+    found = table(cli("predict", finished, *at))
+    assert set(found) == {"x", "t", "u"}
+    assert (found["x"], found["t"]) == ([0.1], [0.5])
+    assert found["u"] == pinnsig.load(finished).predict(x=0.1, t=0.5)["u"].tolist()
+
+
+def test_predict_partials_at_a_negative_point_in_scientific_notation(cli: Cli, finished: Path):
+    point = ("--at", "x=-1e-3", "t=5e-1")
+    found = table(cli("predict", finished, *point, "--of", "u, u.x,u.xx"))
+    expected = pinnsig.load(finished).predict(("u", "u.x", "u.xx"), x=-1e-3, t=0.5)
+    assert found == {"x": [-1e-3], "t": [0.5], **{k: v.tolist() for k, v in expected.items()}}
+
+
+def test_predict_as_json(cli: Cli, finished: Path):
+    found = cli("predict", finished, "--at", "x=0.1", "t=0.5", "--of", "u.xt", "--json").json()
+    assert found.keys() == {"x", "t", "u.xt"}
+    assert len(found["u.xt"]) == 1
+
+
+def test_predict_with_the_last_weights(cli: Cli, copied: Path):
+    shutil.copy(copied / "last.safetensors", copied / "kept")
+    best = cli("predict", copied, "--at", "x=0.1", "t=0.5").out
+    assert cli("predict", copied, "--at", "x=0.1", "t=0.5", "--last").code == 0
+    (copied / "model.safetensors").unlink()
+    assert cli("predict", copied, "--at", "x=0.1", "t=0.5", "--last").out.splitlines()[0] == "x,t,u"
+    assert best.startswith("x,t,u\n")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_predict_a_file_with_header_and_other_columns(
+    cli: Cli, finished: Path, tmp_path: Path, mark: str
+):
+    points = tmp_path / "points.csv"
+    points.write_text(mark + "name, t ,x\nleft,0.5,-1e-1\n\nright,0.25,0.1\n", encoding="utf-8")
+    found = table(cli("predict", finished, "--csv", points))
+    assert (found["x"], found["t"]) == ([-0.1, 0.1], [0.5, 0.25])
+    expected = pinnsig.load(finished).predict(x=[-0.1, 0.1], t=[0.5, 0.25])["u"]
+    np.testing.assert_array_equal(found["u"], expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("", "--at x=0.1 t=0.5 or by --csv"),
+        ("--at x=1", "coordinate t"),
+        ("--at x=1 t=1 y=1", "x, t are needed"),
+        ("--at x=1 x=2 t=1", "x is given twice"),
+        ("--at x=one t=1", "'x=one'"),
+        ("--at x=nan t=1", "'x=nan'"),
+        ("--at x=1,t=1", "'x=1,t=1'"),
+        ("--at x=1 t=1 --of v", "'v'"),
+        ("--at x=1 t=1 --of u.y", "'u.y'"),
+        ("--at x=1 t=1 --of u.xxxxx", "order 5"),
+        ("--at x=1 t=1 --csv points.csv", "either"),
+        ("--csv nowhere.csv", "cannot read nowhere.csv"),
+    ],
+)
+def test_predict_wrong(cli: Cli, finished: Path, arguments: str, part: str):
+    assert part in cli("predict", finished, *arguments.split()).complaint()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "no points"),
+        ("x,t\n", "no points"),
+        ("x,y\n1,2\n", "no column t"),
+        ("x,t\n1,2\n1,two\n", "point 2: t = 'two'"),
+        ("x,t\n1\n", "point 1: t = ''"),
+        ("x,t\n1,inf\n", "t = 'inf' is not a finite number"),
+    ],
+)
+def test_predict_a_wrong_file(cli: Cli, finished: Path, tmp_path: Path, text: str, part: str):
+    points = tmp_path / "points.csv"
+    points.write_text(text, encoding="utf-8")
+    assert part in cli("predict", finished, "--csv", points).complaint()
+
+
+@pytest.mark.parametrize("command", ["show", "plot", "predict"])
+def test_what_is_no_run(cli: Cli, tmp_path: Path, command: str):
+    point = ("--at", "x=0", "t=0") if command == "predict" else ()
+    assert "no run directory" in cli(command, tmp_path, *point).complaint()
+    assert "no run directory" in cli(command, tmp_path / "nowhere", *point).complaint()
+
+
+@pytest.mark.parametrize("command", ["plot", "predict"])
+@pytest.mark.parametrize("content", [None, b"", b"\x10", "cut", b"\xff" * 64])
+def test_damaged_weights(cli: Cli, copied: Path, command: str, content: bytes | str | None):
+    path = copied / "model.safetensors"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else path.read_bytes()[:-8])
+    point = ("--at", "x=0", "t=0") if command == "predict" else ()
+    line = cli(command, copied, *point).complaint()
+    assert "model.safetensors" in line
+    assert ("did not finish" if content is None else "damaged") in line
+
+
+def test_weights_of_another_network(cli: Cli, copied: Path):
+    config = copied / "config.json"
+    text = config.read_text(encoding="utf-8").replace('"width": 8', '"width": 9')
+    config.write_text(text, encoding="utf-8")
+    assert "do not fit" in cli("predict", copied, "--at", "x=0", "t=0").complaint()
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]"])
+@pytest.mark.parametrize(("command", "name"), [("show", "result.json"), ("plot", "config.json")])
+def test_damaged_json(cli: Cli, copied: Path, command: str, name: str, content: str | None):
+    if content is None:
+        (copied / name).unlink()
+    else:
+        (copied / name).write_text(content, encoding="utf-8")
+    assert name in cli(command, copied).complaint()
+
+
+def test_a_log_cut_off_by_a_crash_is_drawn_as_far_as_it_goes(cli: Cli, copied: Path):
+    log = copied / "metrics.jsonl"
+    log.write_bytes(log.read_bytes()[:-20])
+    assert cli("plot", copied).code == 0
+    log.unlink()
+    assert "metrics.jsonl" in cli("plot", copied).complaint()
