@@ -16,7 +16,6 @@ from pinnsig.building import Parts, build
 from pinnsig.errors import ProblemError
 from pinnsig.evaluation import Comparison, compare, max_error, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
-from pinnsig.jets import choose_engine
 from pinnsig.jets.fields import guarded
 from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
@@ -88,8 +87,7 @@ class _Run:
         guarded(parts.problem, "conditions", parts.problem.terms)
         counts = Counts(settings.collocation, settings.initial, settings.boundary)
         sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
-        engine = choose_engine(settings.engine, parts.model.network)
-        self.objective = Objective(parts.model, engine, sites, settings.weight)
+        self.objective = Objective(parts.model, settings.engine, sites, settings.weight)
         self.phases = [
             Phase(Adam(settings.lr), settings.adam),
             Phase(LBFGS(), settings.lbfgs),

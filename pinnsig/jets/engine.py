@@ -1,7 +1,7 @@
 """What a derivative engine is: it carries a plan's partials through a network."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -37,8 +37,8 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def supports(self, network: nn.Module) -> bool:
-        """Whether it can carry partials through this network."""
+    def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
+        """Why it cannot carry a plan (or any) through this network; None if it can."""
 
 
 def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, Jet]:
@@ -80,19 +80,29 @@ def register_engine(make: type[Engine]) -> type[Engine]:
     return make
 
 
-def choose_engine(name: str, network: nn.Module) -> Engine:
-    """The engine of that name, or for `auto` the first that supports the network.
+def choose_engine(name: str, network: nn.Module, plans: Iterable[Plan] = ()) -> Engine:
+    """The engine of that name, or for `auto` the first that can do what is needed.
+
+    Args:
+        name: a registered engine, or auto.
+        network: what partials go through; its parameters tell device and type.
+        plans: the plans that will be asked for.
 
     Raises:
-        SettingsError: no engine has that name, or it does not support the network.
+        SettingsError: no engine has that name, or it cannot; the message says why.
     """
     if name != "auto" and name not in ENGINES:
         raise SettingsError(f"engine {name!r} is unknown: choose auto, {', '.join(ENGINES)}")
+    needed = [None, *plans]
+    reasons = []
     for make in ENGINES.values() if name == "auto" else (ENGINES[name],):
         engine = make()
-        if engine.supports(network):
+        refusals = filter(None, (engine.refusal(network, plan) for plan in needed))
+        reason = next(refusals, None)
+        if reason is None:
             return engine
-    raise SettingsError(f"engine {name!r} cannot differentiate a {type(network).__name__}")
+        reasons.append(f"engine {engine.name} cannot be used: {reason}")
+    raise SettingsError("; ".join(reasons))
 
 
 def stack_inputs(columns: Sequence[Tensor]) -> Tensor:

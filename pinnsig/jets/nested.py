@@ -14,10 +14,8 @@ class NestedEngine(Engine):
 
     name: ClassVar[str] = "nested"
 
-    def supports(self, network: nn.Module) -> bool:
+    def refusal(self, network: nn.Module, plan: Plan | None = None) -> None:
         """Every module can be differentiated this way."""
-        del network
-        return True
 
     def partials(
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan

@@ -109,9 +109,12 @@ class JetsEngine(Engine):
 
     name: ClassVar[str] = "jets"
 
-    def supports(self, network: nn.Module) -> bool:
+    def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
         """Only the layer structure of an FFNN is known to it."""
-        return isinstance(network, FFNN)
+        del plan
+        if isinstance(network, FFNN):
+            return None
+        return f"it needs an FFNN, not a {type(network).__name__}"
 
     def partials(
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.jets import Engine
+from pinnsig.jets import Engine, choose_engine
 from pinnsig.model import Model
 from pinnsig.objective.blocks import Block, make_blocks
 from pinnsig.objective.workers import balance, run_shares
@@ -50,27 +50,31 @@ class Objective:
 
     Args:
         model: what is trained.
-        engine: how partials are taken.
+        engine: how partials are taken, or the name of an engine (`choose_engine`).
         sites: points by term (`pinnsig.sampling.draw_sites`).
         weights: factors by term; 1 where not given.
 
     Raises:
         ProblemError: a residual of the wrong shape, or problem code that fails.
-        SettingsError: a weight for a term that does not exist, or a negative one.
+        SettingsError: a weight for a term that does not exist, or a negative one; an engine that
+            is unknown or cannot be used.
     """
 
     def __init__(
         self,
         model: Model,
-        engine: Engine,
+        engine: Engine | str,
         sites: Mapping[str, Sites],
         weights: Mapping[str, float] | None = None,
     ) -> None:
         self.model = model
-        self.engine = engine
         self.flat = FlatParameters(model.parameters())
         model.bind()
         self.blocks = make_blocks(model.problem, sites, self.flat.values)
+        if isinstance(engine, str):
+            plans = [block.plan for block in self.blocks]
+            engine = choose_engine(engine, model.network, plans)
+        self.engine = engine
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
         self.weights = self._check_weights(weights or {})
         self.evaluations = 0

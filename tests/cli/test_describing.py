@@ -68,7 +68,9 @@ def test_init_on_the_edge_of_chaos(cli: Cli):
     found = cli("init", "tanh", "--init", "eoc", "--json").json()
     assert found["sigma_w"] == pytest.approx(1.3041458, abs=1e-7)
     assert (found["sigma_b"], found["sigma_z"], found["p"]) == (0.2, None, None)
-    at_zero = cli("init", "tanh", "--scale", "2", "--init", "eoc", "--sigma-b", "0", "--json").json()
+    at_zero = cli(
+        "init", "tanh", "--scale", "2", "--init", "eoc", "--sigma-b", "0", "--json"
+    ).json()
     assert at_zero["sigma_w"] == pytest.approx(0.5)
 
 

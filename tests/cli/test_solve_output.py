@@ -118,9 +118,7 @@ def test_a_loss_that_is_not_finite_is_null_and_said(solve: Cli):
     assert all(t.isfinite().all() for t in load_file(Path(run) / "model.safetensors").values())
 
 
-def test_ctrl_c_finishes_the_step_saves_and_exits_130(
-    solve: Cli, monkeypatch: pytest.MonkeyPatch
-):
+def test_ctrl_c_finishes_the_step_saves_and_exits_130(solve: Cli, monkeypatch: pytest.MonkeyPatch):
     class Presser(progress.Silent):
         def __call__(self, record: Record) -> None:
             if (record.phase, record.iteration) == ("adam", 2):

@@ -1,0 +1,122 @@
+"""What only a process of its own shows: streams' encodings, no display, signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from tests.conftest import SMALL
+
+FLAGS = [f"--{name}={value}" for name, value in SMALL.items()]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "MPLBACKEND")}
+    return {**kept, "OMP_NUM_THREADS": "1", **changes}
+
+
+def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "pinnsig", *arguments]
+    return subprocess.run(command, capture_output=True, env=environment(**changes), check=False)
+
+
+def test_a_windows_code_page_a_gui_backend_and_no_display(tmp_path: Path):
+    problem = tmp_path / "greek.py"
+    problem.write_text(
+        "from pinnsig.problem import Box, Dirichlet, Problem\n\n"
+        "class Greek(Problem):\n"
+        "    '''ψ″ = φ, at 20 ℃'''\n"
+        "    domain = Box(x=(0.0, 1.0), tau=(0.0, 1.0))\n"
+        "    fields = ('ψ',)\n"
+        "    def residual(self, ψ):\n"
+        "        return ψ.xx - 1.0\n"
+        "    def conditions(self):\n"
+        "        yield Dirichlet(on='x', ψ=0.0)\n",
+        encoding="utf-8",
+    )
+    runs = str(tmp_path / "runs")
+    done = run(
+        "solve", str(problem), "--runs", runs, *FLAGS, PYTHONIOENCODING="cp1252", MPLBACKEND="TkAgg"
+    )
+    assert done.returncode == 0, done.stderr
+    (directory,) = Path(runs, "greek").iterdir()
+    assert {path.name for path in (directory / "figures").iterdir()} >= {
+        "loss.png", "solution.png", "slices.png", "activations.png",
+    }  # fmt: skip
+    for path in (directory / "config.json", directory / "result.json"):
+        json.loads(path.read_text(encoding="utf-8"))
+    asked = run("predict", str(directory), "--at", "x=0", "tau=0", PYTHONIOENCODING="cp1252")
+    assert asked.returncode == 0
+    assert asked.stdout.splitlines()[0] == b"x,tau,?"
+
+
+def test_bad_input_is_one_line_and_exit_2():
+    done = run("solve", "nowhere.py")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert len(done.stderr.splitlines()) == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, finished: Path):
+    points = tmp_path / "points.csv"
+    rows = "".join(f"0.1,{i / 20000}\n" for i in range(20000))
+    points.write_text("x,t\n" + rows, encoding="utf-8")
+    command = [sys.executable, "-m", "pinnsig", "predict", str(finished), "--csv", str(points)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"x,t,u\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c(tmp_path: Path, times: int):
+    problem = tmp_path / "slow.py"
+    problem.write_text(
+        "import time\n"
+        "from pinnsig.problem import Box, Problem\n\n"
+        "class Slow(Problem):\n"
+        "    domain = Box(x=(0.0, 1.0))\n"
+        "    def residual(self, u):\n"
+        "        time.sleep(0.5)\n"
+        "        return u.x - 1.0\n",
+        encoding="utf-8",
+    )
+    runs = tmp_path / "runs"
+    arguments = ["solve", str(problem), "--runs", str(runs), "--adam=1000", "--no-figures"]
+    command = [sys.executable, "-m", "pinnsig", *arguments, "--depth=1", "--width=4", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        try:
+            give_up = time.monotonic() + 60
+            while not list(runs.glob("*/*/metrics.jsonl")) and time.monotonic() < give_up:
+                time.sleep(0.05)
+            for press in range(times):
+                time.sleep(0.2 * press)
+                process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert b"Ctrl-C again" in err
+    (directory,) = runs.glob("*/*")
+    if times == 2:
+        assert out == b""
+        assert not (directory / "result.json").exists()
+        return
+    assert json.loads(out)["stop"] == "interrupted"
+    assert (directory / "result.json").is_file()
+    assert load_file(directory / "model.safetensors")
+    assert load_file(directory / "last.safetensors")
