@@ -56,7 +56,6 @@ def test_a_users_problem_is_kept_with_the_run(cli: Cli, solve: Cli, heat: Path):
     assert model.model.problem.values() == {"k": 0.2}
     assert model.predict(x=0.5, t=0.5)["u"] == expected
     assert cli("predict", run, "--at", "x=0.5", "t=0.5").code == 0
-    assert cli("plot", run).code == 0
 
 
 def test_one_class_of_several_in_a_file(solve: Cli, heat: Path):

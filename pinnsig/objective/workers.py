@@ -39,7 +39,8 @@ def _single_threaded() -> Iterator[None]:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="pinnsig")
+    # each thread has a count of its own, which matrix products otherwise take from the machine
+    return ThreadPoolExecutor(threads, "pinnsig", torch.set_num_threads, (1,))
 
 
 def balance(costs: Sequence[float], shares: int) -> list[list[int]]:

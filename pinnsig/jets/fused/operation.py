@@ -1,0 +1,142 @@
+"""The hidden layers of a network as one differentiable operation, run by fused kernels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from pinnsig.activations import Activation
+from pinnsig.jets.fused.source import load_kernels
+from pinnsig.jets.plan import Plan
+
+PRECISIONS = ("tf32x3", "bf16x6", "ieee")
+"""How products of float32 are made: three of tf32, six of bfloat16, or plain float32.
+
+Plain tf32 is not among them: through 50 layers it leaves two digits of the gradient.
+"""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the kernels run; the results differ by rounding alone.
+
+    Attributes:
+        block: points carried by one program, a power of two from 16.
+        warps: warps of one program; None to go by the size of its tiles.
+        stages: depth of the compiler's pipeline of loads.
+        slabs: copies of the weights' gradient that programs add to, and which are then summed.
+        precision: one of `PRECISIONS`.
+    """
+
+    block: int = 16
+    warps: int | None = None
+    stages: int = 2
+    slabs: int = 8
+    precision: str = "tf32x3"
+
+    def options(self, partials: int, width: int) -> dict[str, Any]:
+        """Arguments of a launch that both kernels take."""
+        # about 32 registers a thread for one stack, and never fewer warps than tiles of 16 units
+        needed = max(4, partials * self.block // 16) * width // 64
+        warps = min(16, 1 << max(0, needed - 1).bit_length())
+        return {
+            "WIDTH": width,
+            "BLOCK": self.block,
+            "PRECISION": self.precision,
+            "num_warps": self.warps or warps,
+            "num_stages": self.stages,
+        }
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is fixed about one call of `propagate`.
+
+    Attributes:
+        plan: the K partials.
+        activation: the hidden activation.
+        deterministic: whether the gradient must be the same bit for bit in every run.
+        save: whether there will be a backward pass.
+        tuning: how the kernels run.
+    """
+
+    plan: Plan
+    activation: Activation
+    deterministic: bool
+    save: bool
+    tuning: Tuning
+
+
+def propagate(first: Tensor, weights: Tensor, biases: Tensor, work: Work) -> Tensor:
+    """Carry a stack of partials through the hidden layers.
+
+    Args:
+        first: pre-activations of the first hidden layer, shape (K, N, W), W a power of two >= 16.
+        weights: of the further hidden layers, shape (layers, W, W).
+        biases: of the further hidden layers, shape (layers, W).
+        work: all the rest.
+
+    Returns:
+        Outputs of the last hidden layer, shape (K, N, W), differentiable in the tensors.
+    """
+    return _Propagate.apply(first, weights, biases, work)  # pyright: ignore[reportReturnType]
+
+
+class _Propagate(torch.autograd.Function):
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, first: Tensor, weights: Tensor, biases: Tensor, work: Work
+    ) -> Tensor:
+        first, weights, biases = first.contiguous(), weights.contiguous(), biases.contiguous()
+        partials, points, width = first.shape
+        layers = len(weights)
+        last = torch.empty_like(first)
+        # pre-activations of every hidden layer; the kernel is given some address in any case
+        hidden = first.new_empty(layers + 1, *first.shape) if work.save else last
+        if points:
+            kernel = load_kernels(work.activation, work.plan).forward
+            blocks = -(-points // work.tuning.block)
+            with torch.cuda.device_of(first):
+                kernel[(blocks,)](
+                    first, weights, biases, hidden, last, points, LAYERS=layers, SAVE=work.save,
+                    **work.tuning.options(partials, width),
+                )  # fmt: skip
+        ctx.work = work
+        if work.save:
+            ctx.save_for_backward(weights, hidden)
+        return last
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        work: Work = ctx.work
+        weights, hidden = ctx.saved_tensors
+        grad = grads[0].contiguous()
+        partials, points, width = grad.shape
+        layers, blocks = len(weights), -(-points // work.tuning.block)
+        slabs = _exclusive_slabs(grad) if work.deterministic else work.tuning.slabs
+        slabs = max(1, min(slabs, blocks))
+        grad_first = torch.empty_like(grad)
+        grad_weights = grad.new_zeros(slabs, layers, width, width)
+        grad_biases = grad.new_zeros(slabs, layers, width)
+        # A slab that one program at a time adds to is filled in a fixed order: launches follow
+        # one another, and so do a program's own additions.
+        stride = slabs if work.deterministic else max(1, blocks)
+        for start in range(0, blocks, stride):
+            kernel = load_kernels(work.activation, work.plan).backward
+            with torch.cuda.device_of(grad):
+                kernel[(min(stride, blocks - start),)](
+                    grad, weights, hidden, grad_first, grad_weights, grad_biases,
+                    points, start, slabs, LAYERS=layers,
+                    **work.tuning.options(partials, width),
+                )  # fmt: skip
+        return grad_first, grad_weights.sum(0), grad_biases.sum(0), None
+
+
+def _exclusive_slabs(like: Tensor) -> int:
+    """As many programs as fill the device: twice its multiprocessors."""
+    if like.device.type != "cuda":
+        return 2
+    return 2 * torch.cuda.get_device_properties(like.device).multi_processor_count

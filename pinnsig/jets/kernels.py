@@ -1,0 +1,78 @@
+"""The elementwise part of a layer: bias, activation, and Faa di Bruno's formula, both ways.
+
+In torch's own operations here; `pinnsig.jets.compiled` does the same in one pass over memory.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from pinnsig.activations import Activation
+from pinnsig.jets.plan import Plan
+
+Derivatives = tuple[Tensor, ...]
+
+
+class LayerKernel(Protocol):
+    """One layer's elementwise work, for one activation and plan."""
+
+    def forward(self, h: Tensor, bias: Tensor, z: Tensor, order: int) -> Derivatives:
+        """Add the bias to row 0 of h and write the activated stack to z.
+
+        Args:
+            h: pre-activations without bias, shape (K, N, W); changed in place.
+            bias: shape (W,).
+            z: where the result goes, shape (K, N, W).
+            order: highest derivative of the activation to give back.
+
+        Returns:
+            What `backward` wants to have: derivatives at h[0], or nothing.
+        """
+        ...
+
+    def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
+        """Turn the gradient in z into the one in h, in place; returns the bias's, shape (W,)."""
+        ...
+
+
+class TorchKernel:
+    """The work in torch's operations: any device, type and activation."""
+
+    def __init__(self, activation: Activation, plan: Plan) -> None:
+        self.activation, self.plan = activation, plan
+
+    def forward(self, h: Tensor, bias: Tensor, z: Tensor, order: int) -> Derivatives:
+        """See `LayerKernel.forward`."""
+        h[0] += bias
+        f = self.activation.derivatives(h[0], order)
+        z[0] = f[0]
+        if len(self.plan) > 1:
+            torch.mul(h[1:], f[1], out=z[1:])
+        for k, coefficient, order_, factors in self.plan.higher:
+            z[k].addcmul_(f[order_], _product(h, factors), value=coefficient)
+        return f
+
+    def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
+        """See `LayerKernel.backward`; needs derivatives up to one order more than the plan's."""
+        cotangent = grad.clone() if self.plan.higher else grad
+        value = (grad[1:] * h[1:]).sum(0).mul_(f[2]) if len(self.plan) > 1 else None
+        grad *= f[1]
+        if value is not None:
+            grad[0] += value
+        for k, coefficient, order, factors in self.plan.higher:
+            whole = _product(h, factors)
+            grad[0].addcmul_(cotangent[k] * f[order + 1], whole, value=coefficient)
+            base = cotangent[k] * f[order]
+            for place, (j, power) in enumerate(factors):
+                fewer = tuple((i, p - (q == place)) for q, (i, p) in enumerate(factors))
+                grad[j].addcmul_(base, _product(h, fewer), value=coefficient * power)
+        return grad[0].sum(0)
+
+
+def _product(h: Tensor, factors: tuple[tuple[int, int], ...]) -> Tensor:
+    rows = [h[j] for j, power in factors for _ in range(power)]
+    total = rows[0] if rows else torch.ones_like(h[0])
+    for row in rows[1:]:
+        total = total * row
+    return total
