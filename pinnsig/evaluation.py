@@ -92,7 +92,7 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     with torch.no_grad():
         values = problem.values()
         problem.bind({n: torch.tensor(values[n], dtype=torch.float64) for n in problem.learned()})
-        found = guarded(problem, "solution values", lambda: problem.call("solution", columns))
+        found = guarded(problem, "solution", lambda: problem.call("solution", columns))
     if isinstance(found, tuple | list):
         found = dict(zip(problem.fields, found, strict=False))
     elif not isinstance(found, dict):

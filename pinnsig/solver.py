@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from pinnsig.building import Parts, build
-from pinnsig.errors import ProblemError
+from pinnsig.errors import ProblemError, RunError
 from pinnsig.evaluation import Comparison, compare, max_error, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.jets.fields import guarded
 from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
-from pinnsig.problem import Problem, problem_file
+from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.runs import RunDirectory, environment
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import resolve
@@ -71,7 +73,7 @@ def solve(
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
-    settings = resolve({**given, "problem": kind.__name__ if kind else str(problem)})
+    settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
     run = _Run(build(settings, kind), figures)
     with interruptible(interrupting) as interrupted:
         return run.execute(runs, observe, announce, interrupted)
@@ -104,7 +106,7 @@ class _Run:
         model = self.parts.model
         trainer = Trainer(self.objective, self.phases, interrupted=interrupted)
         # both meet all of the problem's own code: its faults show before a directory is made
-        first = guarded(model.problem, "residual or conditions", trainer.start)
+        first = guarded(model.problem, "residual or a condition", trainer.start)
         l2_at_start = relative_l2(compare(model))
         directory = self._open(runs)
         if announce is not None:
@@ -112,10 +114,14 @@ class _Run:
         if self.figures:
             draw_initial_activations(directory, model, self.objective.blocks[0].points)
         trainer.observe = self._observer(directory, observe)
-        outcome = trainer.run(first)
-        for name, values in (("last", outcome.last), ("model", outcome.best)):
-            self.objective.flat.restore(values)
-            directory.save_weights(f"{name}.safetensors", model.state_dict())
+        try:
+            outcome = trainer.run(first)
+        except BaseException:  # whatever ends a run, its best weights are kept
+            with contextlib.suppress(RunError):
+                self._save(directory, "model", trainer.best)
+            raise
+        self._save(directory, "last", outcome.last)
+        self._save(directory, "model", outcome.best)
         comparisons = compare(model)
         result = self._result(directory, outcome, comparisons, l2_at_start, begun)
         directory.write_json("result.json", result)
@@ -123,10 +129,16 @@ class _Run:
             draw_figures(directory, comparisons)
         return Result(directory.path, result)
 
+    def _save(self, directory: RunDirectory, name: str, values: Tensor) -> None:
+        """Set the parameters, and write them down."""
+        self.objective.flat.restore(values)
+        directory.save_weights(f"{name}.safetensors", self.parts.model.state_dict())
+
     def _open(self, runs: str | Path) -> RunDirectory:
         settings = self.parts.settings
         directory = RunDirectory.create(runs, settings.problem)
-        directory.write_json("config.json", {**settings.as_dict(), "environment": environment()})
+        resolved = {**settings.as_dict(), "engine": self.objective.engine.name}
+        directory.write_json("config.json", {**resolved, "environment": environment()})
         file = problem_file(settings.problem)
         if file is not None:
             directory.copy_problem(file.path)

@@ -16,7 +16,7 @@ from pinnsig.objective import Block, Objective
 from pinnsig.objective.workers import run_shares
 
 # Stack elements (partials x points x width) carried at once: few enough to stay in a CPU's cache
-CHUNK_ELEMENTS = {"cpu": 2**16}
+CHUNK_ELEMENTS = {"cpu": 2**17}
 CHUNK_ELEMENTS_ACCELERATOR = 2**24
 
 

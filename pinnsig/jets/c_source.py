@@ -122,8 +122,11 @@ def write_source(plan: Plan, scalar: str, native: tuple[list[str], list[str]] | 
 #include <math.h>
 typedef {scalar} T;
 {prelude}
-void forward({", ".join(["long n", "long w", "const T *restrict bias", "T *restrict h",
-                         "T *restrict z", *given])}) {{
+void forward({
+        ", ".join(
+            ["long n", "long w", "const T *restrict bias", "T *restrict h", "T *restrict z", *given]
+        )
+    }) {{
     long size = n * w;
     for (long row = 0; row < n; row++)
         for (long j = 0; j < w; j++) {{
@@ -133,8 +136,18 @@ void forward({", ".join(["long n", "long w", "const T *restrict bias", "T *restr
             {_lines([*forward, *_rows(plan), *_forward_terms(plan)])}
         }}
 }}
-void backward({", ".join(["long n", "long w", "T *restrict bias", "const T *restrict h",
-                          "T *restrict z", *given_back])}) {{
+void backward({
+        ", ".join(
+            [
+                "long n",
+                "long w",
+                "T *restrict bias",
+                "const T *restrict h",
+                "T *restrict z",
+                *given_back,
+            ]
+        )
+    }) {{
     long size = n * w;
     for (long row = 0; row < n; row++)
         for (long j = 0; j < w; j++) {{

@@ -80,12 +80,18 @@ def fields_at(
 
 
 def record(
-    problem: Problem, expression: Expression, points: Tensor, *, ansatz: bool = True
+    problem: Problem,
+    expression: Expression,
+    points: Tensor,
+    *,
+    ansatz: bool = True,
+    what: str = "expression",
 ) -> tuple[Plan, Any]:
     """Evaluate an expression once on stand-in values and note which partials it reads.
 
     Args:
         points: a few points, shape (N, dimensions).
+        what: what the expression is called if it fails.
         ansatz: note the partials of the network's outputs, below the ansatz; else of the fields.
 
     Returns:
@@ -113,7 +119,7 @@ def record(
         return expression(fields, coordinates)
 
     with torch.no_grad():
-        result = guarded(problem, "expressions", run)
+        result = guarded(problem, what, run)
     return Plan.closing(problem.domain.names, read), result
 
 
@@ -126,7 +132,7 @@ def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else "no message"
         raise ProblemError(
-            f"{type(problem).__name__}: its {what} fail with {type(error).__name__}: {reason}"
+            f"{type(problem).__name__}: {what} fails with {type(error).__name__}: {reason}"
         ) from error
 
 

@@ -14,7 +14,7 @@ _KEPT = 16
 
 
 class Workspace:
-    """Hands out uninitialised tensors from one buffer, which is free again when this object dies."""
+    """Hands out uninitialised tensors from one buffer, free again when this object dies."""
 
     def __init__(self, elements: int, like: Tensor) -> None:
         self.like = like

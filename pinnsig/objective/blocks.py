@@ -57,7 +57,12 @@ def _make_block(
     extra = {key: torch.as_tensor(column).to(like) for key, column in sites.extra.items()}
     some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
     few = {key: column[some] for key, column in extra.items()}
-    plan, result = record(problem, lambda fields, at: residual(fields, at, few), points[some])
+    what = name if name == "residual" else f"condition {name!r}"
+    plan, result = record(
+        problem, lambda fields, at: residual(fields, at, few), points[some], what=what
+    )
+    if not result:
+        raise ProblemError(f"{type(problem).__name__}: {what} gives nothing")
     terms = tuple(result) if name == "residual" else (name,)
     return Block(name, terms, points, extra, residual, plan, stride)
 

@@ -6,7 +6,7 @@ from pinnsig.problem.condition import Condition, Sites
 from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
 from pinnsig.problem.point_data import PointData
-from pinnsig.problem.registry import problem_class, problem_entries, problem_file
+from pinnsig.problem.registry import absolute, problem_class, problem_entries, problem_file
 
 __all__ = [
     "Box",
@@ -23,6 +23,7 @@ __all__ = [
     "Robin",
     "Setting",
     "Sites",
+    "absolute",
     "problem_class",
     "problem_entries",
     "problem_file",

@@ -68,6 +68,8 @@ class Coefficient(Setting):
             ProblemError: not a finite number, or outside the limits.
         """
         try:
+            if isinstance(value, str | bool):  # as a file may hold: "0.02", true
+                raise TypeError
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise ProblemError(f"{self.name} = {value!r} is not a number") from None

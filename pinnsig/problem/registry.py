@@ -36,6 +36,15 @@ def problem_file(name: str) -> ProblemFile | None:
     return None
 
 
+def absolute(name: str) -> str:
+    """The same problem's name, usable from any working directory."""
+    file = problem_file(name)
+    if file is None:
+        return name
+    path = file.path.absolute()
+    return f"{path}:{file.chosen}" if file.chosen else str(path)
+
+
 def problem_class(name: str) -> type[Problem]:
     """The problem of that name, or in that file: `burgers`, `my.py`, `my.py:Heat`.
 
@@ -77,7 +86,8 @@ def _class_in_file(path: Path, chosen: str) -> type[Problem]:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise ProblemError(f"{path}, line {error.lineno}: syntax error, {error.msg}") from error
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise ProblemError(f"{path}{line}: syntax error, {error.msg}") from error
     except (Exception, SystemExit) as error:
         raise ProblemError(f"{path} cannot be imported: {_first_line(error)}") from error
     own = {

@@ -4,16 +4,15 @@ import importlib.util
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
 
-from pinnsig.activations import Activation, parse_activation
+from pinnsig.activations import Tanh, parse_activation
 from pinnsig.jets import Plan
 from pinnsig.jets.fused import FORMS, FusedEngine, register_form
-from pinnsig.jets.fused.forms import write_activation
+from pinnsig.jets.fused.engine import _triton_refusal
+from pinnsig.jets.fused.forms import NoFormError, write_activation
 from pinnsig.jets.fused.source import write_source
 from pinnsig.networks import FFNN
 
@@ -43,35 +42,30 @@ def test_source_is_python_without_holes(act):
     assert max(map(len, source.splitlines())) < 1000
 
 
-def test_without_a_gpu_the_reason_is_said():
+def test_without_a_gpu_the_reason_is_said(monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     network = FFNN(2, 1, 2, 8, parse_activation("tanh"))
     said = FusedEngine().refusal(network)
-    expected = (
-        "it needs a CUDA device, and the network is on cpu"
-        if HAS_TRITON
-        else "it needs Triton, which is not installed"
-    )
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        assert said == expected
+    assert said == "it needs a CUDA device, and the network is on cpu"
 
 
-@dataclass(frozen=True)
-class Unknown(Activation):
-    """tanh under another name."""
+def test_without_triton_the_reason_is_said(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setitem(sys.modules, "triton.language", None)
+    _triton_refusal.cache_clear()
+    said = FusedEngine().refusal(FFNN(2, 1, 2, 8, parse_activation("tanh")))
+    _triton_refusal.cache_clear()
+    assert said is not None
+    assert said.startswith("it needs Triton, which cannot be imported (")
 
-    slope = 1.0
-    bound = 1.0
 
-    def _format(self, argument: str) -> str:
-        return f"unknown({argument})"
-
-    def _derivatives(self, x: torch.Tensor, order: int) -> tuple[torch.Tensor, ...]:
-        return parse_activation("tanh")._derivatives(x, order)
+class Unknown(Tanh):
+    """tanh as another class, which inherits no form."""
 
 
 def test_a_new_activation_is_one_entry():
     f = Unknown().stretch(2.0)
-    with pytest.raises(Exception, match=r"activation unknown\(x\) has no kernel form"):
+    with pytest.raises(NoFormError, match=r"activation tanh\(x\) has no kernel form"):
         write_activation(f)
     register_form(Unknown, "return activation0(x)")
     try:

@@ -3,21 +3,21 @@
 Run by hand with `pytest -m gpu tests/jets/test_fused_gpu.py`, without TRITON_INTERPRET.
 """
 
+import importlib.util
+
 import pytest
 import torch
 
 from pinnsig.jets import NestedEngine
+from pinnsig.jets.fused import FusedEngine, Tuning
+from tests.jets.fused_checks import *  # noqa: F403
+from tests.jets.fused_checks import check, evaluate, inputs, misses, network, plan_of
 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is missing"),
 ]
-pytest.importorskip("triton")
-
-from tests.jets.fused_checks import *  # noqa: E402, F403
-from tests.jets.fused_checks import check, evaluate, inputs, misses, network, plan_of  # noqa: E402
-
-from pinnsig.jets.fused import FusedEngine, Tuning  # noqa: E402
 
 
 @pytest.mark.parametrize("precision", ["tf32x3", "bf16x6", "ieee"])

@@ -21,7 +21,7 @@ class Heat(Problem):
 
 def test_defaults_and_given_values():
     assert Heat().values() == {"kind": "plain", "nu": 0.5, "shift": 1.0, "source": 0.1}
-    problem = Heat(nu="0.25", kind="fancy", shift=np.float32(2.0))
+    problem = Heat(nu=0.25, kind="fancy", shift=np.float32(2.0))
     assert (problem.nu, problem.kind, problem.shift) == (0.25, "fancy", 2.0)
     assert Heat().nu == 0.5  # instances share nothing
 
@@ -30,8 +30,10 @@ def test_defaults_and_given_values():
     ("setting", "words"),
     [
         ({"nu": 0.0}, "nu = 0 cannot be: it must be greater than 0"),
-        ({"nu": "-1e-3"}, "nu = -0.001 cannot be: it must be greater than 0"),
+        ({"nu": -1e-3}, "nu = -0.001 cannot be: it must be greater than 0"),
         ({"nu": "much"}, "nu = 'much' is not a number"),
+        ({"nu": "0.02"}, "nu = '0.02' is not a number"),
+        ({"nu": True}, "nu = True is not a number"),
         ({"nu": 10**400}, "is not a number"),
         ({"nu": None}, "nu = None is not a number"),
         ({"nu": math.nan}, "nu = nan is not finite"),

@@ -1,7 +1,9 @@
 """The `fused` engine: the stack of partials stays on the GPU's chips through all layers."""
 
-import importlib.util
+import importlib
+import os
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 import torch
@@ -41,9 +43,7 @@ class FusedEngine(Engine):
         if not isinstance(network, FFNN):
             return f"it needs an FFNN, not a {type(network).__name__}"
         weight, width = network.linears[0].weight, network.linears[0].out_features
-        if importlib.util.find_spec("triton") is None:
-            return "it needs Triton, which is not installed"
-        if reason := _device_refusal(weight.device):
+        if reason := _device_refusal(weight.device) or _triton_refusal():
             return reason
         if weight.dtype != torch.float32:
             return f"it needs float32, not {str(weight.dtype).removeprefix('torch.')}"
@@ -68,24 +68,27 @@ class FusedEngine(Engine):
             raise DerivativeError(f"engine {self.name} cannot be used: {reason}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = torch.stack([stack_inputs([jet.tensor(a) for jet in inputs]) for a in plan.alphas])
+        value, none = torch.ones_like(points[:, 0]), torch.zeros_like(points[:, 0])
+        # one more input carries the first bias, which belongs to the value's row alone
+        rows = [
+            [*(jet.tensor(a) for jet in inputs), none if any(a) else value] for a in plan.alphas
+        ]
+        z = torch.stack([stack_inputs(row) for row in rows])
         first, *hidden, last = network.linears
         # units beyond the network's own have no weights: they stay exactly zero
         width = max(16, 1 << (first.out_features - 1).bit_length())
         spare = width - first.out_features
-        h = _affine(z, pad(first.weight, (0, 0, 0, spare)), pad(first.bias, (0, spare)))
+        h = z @ pad(torch.column_stack([first.weight, first.bias]), (0, 0, 0, spare)).T
         weights = _stacked([layer.weight for layer in hidden], (width, width), z)
         biases = _stacked([layer.bias for layer in hidden], (width,), z)
         save = torch.is_grad_enabled() and any(t.requires_grad for t in (h, weights, biases))
         work = Work(plan, network.activation, self.deterministic, save, self.tuning)
-        z = propagate(h, weights, biases, work)
-        return _affine(z, pad(last.weight, (0, spare)), last.bias)
+        out = propagate(h, weights, biases, work) @ pad(last.weight, (0, spare)).T
+        return torch.cat([out[:1] + last.bias, out[1:]])
 
 
 def _device_refusal(device: torch.device) -> str | None:
-    from triton import knobs
-
-    if knobs.runtime.interpret:
+    if os.environ.get("TRITON_INTERPRET") == "1":
         return None
     if device.type != "cuda" or torch.version.hip:
         return f"it needs a CUDA device, and the network is on {device.type}"
@@ -94,10 +97,13 @@ def _device_refusal(device: torch.device) -> str | None:
     return None
 
 
-def _affine(z: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """A linear layer on a stack: the bias goes to the value's row alone."""
-    h = z @ weight.T
-    return torch.cat([h[:1] + bias, h[1:]]) if len(h) > 1 else h + bias
+@cache
+def _triton_refusal() -> str | None:
+    try:
+        importlib.import_module("triton.language")
+    except Exception as error:  # a broken installation fails in many ways
+        return f"it needs Triton, which cannot be imported ({type(error).__name__})"
+    return None
 
 
 def _stacked(tensors: Sequence[Tensor], size: tuple[int, ...], like: Tensor) -> Tensor:

@@ -116,16 +116,16 @@ class _Propagate(torch.autograd.Function):
         grad = grads[0].contiguous()
         partials, points, width = grad.shape
         layers, blocks = len(weights), -(-points // work.tuning.block)
-        slabs = _exclusive_slabs(grad) if work.deterministic else work.tuning.slabs
+        slabs = _exclusive_slabs(weights) if work.deterministic else work.tuning.slabs
         slabs = max(1, min(slabs, blocks))
         grad_first = torch.empty_like(grad)
         grad_weights = grad.new_zeros(slabs, layers, width, width)
         grad_biases = grad.new_zeros(slabs, layers, width)
+        kernel = load_kernels(work.activation, work.plan).backward
         # A slab that one program at a time adds to is filled in a fixed order: launches follow
         # one another, and so do a program's own additions.
         stride = slabs if work.deterministic else max(1, blocks)
         for start in range(0, blocks, stride):
-            kernel = load_kernels(work.activation, work.plan).backward
             with torch.cuda.device_of(grad):
                 kernel[(min(stride, blocks - start),)](
                     grad, weights, hidden, grad_first, grad_weights, grad_biases,
@@ -135,8 +135,9 @@ class _Propagate(torch.autograd.Function):
         return grad_first, grad_weights.sum(0), grad_biases.sum(0), None
 
 
-def _exclusive_slabs(like: Tensor) -> int:
-    """As many programs as fill the device: twice its multiprocessors."""
-    if like.device.type != "cuda":
+def _exclusive_slabs(weights: Tensor) -> int:
+    """As many as fill the device with programs, twice its multiprocessors, within a gigabyte."""
+    if weights.device.type != "cuda":
         return 2
-    return 2 * torch.cuda.get_device_properties(like.device).multi_processor_count
+    fill = 2 * torch.cuda.get_device_properties(weights.device).multi_processor_count
+    return max(1, min(fill, 2**28 // max(1, weights.numel())))

@@ -98,8 +98,8 @@ class Kernels(NamedTuple):
 @lru_cache(maxsize=256)
 def load_kernels(activation: Activation, plan: Plan) -> Kernels:
     """Kernels for a plan of order <= 2; Triton must be importable."""
-    import triton
-    import triton.language as tl
+    import triton  # pyright: ignore[reportMissingImports]
+    import triton.language as tl  # pyright: ignore[reportMissingImports]
 
     source = write_source(activation, plan)
     name = f"pinnsig_fused_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
