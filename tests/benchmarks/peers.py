@@ -23,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -172,7 +173,8 @@ def _backward(network: nn.Module, loss: Callable[[], Tensor]) -> tuple[float, Te
 
 
 def _make(name: str, size: Size) -> Evaluate:
-    with contextlib.redirect_stdout(io.StringIO()):  # some have a lot to say
+    rest = io.StringIO()  # some have a lot to say
+    with contextlib.redirect_stdout(rest), contextlib.redirect_stderr(rest):
         return CONTENDERS[name][1](size)
 
 
@@ -193,13 +195,20 @@ def _memory(name: str, size: str) -> dict[str, float]:
 
 
 def _measure_memory(name: str, size: Size) -> None:
-    scale = 2**20 if sys.platform == "darwin" else 2**10
     evaluate = _make(name, size)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+    before = _peak()
     for _ in range(2):
         evaluate()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
-    print(json.dumps({"peak": peak, "rise": peak - before}))
+    print(json.dumps({"peak": _peak(), "rise": _peak() - before}))
+
+
+def _peak() -> float:
+    """This process's peak resident memory so far, in MB."""
+    try:  # `getrusage` on Linux counts the process that started this one, too
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return float(status.split("VmHWM:")[1].split()[0]) / 2**10
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def main() -> None:
