@@ -11,9 +11,12 @@ from pinnsig.devices import DTYPES
 from pinnsig.errors import ProblemError
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.jets import input_count
+from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
+from pinnsig.objective import Objective
 from pinnsig.problem import Problem, problem_class
+from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings
 
 
@@ -71,6 +74,23 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     )
     notices = learning_rate_notices(settings.lr, activation.omega)
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
+
+
+def build_objective(parts: Parts, engine: str | None = None) -> Objective:
+    """The loss at the points that the settings ask for.
+
+    Args:
+        parts: what `build` made.
+        engine: another engine than the settings name.
+
+    Raises:
+        PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
+    """
+    settings = parts.settings
+    guarded(parts.problem, "conditions", parts.problem.terms)
+    counts = Counts(settings.collocation, settings.initial, settings.boundary)
+    sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
+    return Objective(parts.model, engine or settings.engine, sites, settings.weight)
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

@@ -14,16 +14,14 @@ from typing import Any
 
 from torch import Tensor
 
-from pinnsig.building import Parts, build
+from pinnsig.building import Parts, build, build_objective
 from pinnsig.errors import ProblemError, RunError
 from pinnsig.evaluation import Comparison, compare, max_error, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.jets.fields import guarded
-from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.runs import RunDirectory, environment
-from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import resolve
 from pinnsig.training import Observer, Outcome, Phase, Record, Trainer
 
@@ -86,10 +84,7 @@ class _Run:
         self.parts = parts
         self.figures = figures
         settings = parts.settings
-        guarded(parts.problem, "conditions", parts.problem.terms)
-        counts = Counts(settings.collocation, settings.initial, settings.boundary)
-        sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
-        self.objective = Objective(parts.model, settings.engine, sites, settings.weight)
+        self.objective = build_objective(parts)
         self.phases = [
             Phase(Adam(settings.lr), settings.adam),
             Phase(LBFGS(), settings.lbfgs),

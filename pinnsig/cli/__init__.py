@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 import torch
 
+from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
 from pinnsig.cli.solving import solve
@@ -25,7 +26,7 @@ def cli() -> None:
     """
 
 
-for _command in (solve, problems, activations, init, check_activation, show, plot, predict):
+for _command in (solve, problems, activations, init, check_activation, show, plot, predict, bench):
     cli.add_command(_command)
 
 

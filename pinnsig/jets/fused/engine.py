@@ -68,17 +68,15 @@ class FusedEngine(Engine):
             raise DerivativeError(f"engine {self.name} cannot be used: {reason}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        value, none = torch.ones_like(points[:, 0]), torch.zeros_like(points[:, 0])
-        # one more input carries the first bias, which belongs to the value's row alone
-        rows = [
-            [*(jet.tensor(a) for jet in inputs), none if any(a) else value] for a in plan.alphas
-        ]
-        z = torch.stack([stack_inputs(row) for row in rows])
+        z = torch.stack([stack_inputs([jet.tensor(a) for jet in inputs]) for a in plan.alphas])
+        # one more input, the constant 1 whose partials are 0, carries the first bias
+        one = pad(torch.ones_like(z[:1, :, :1]), (0, 0, 0, 0, 0, len(plan) - 1))
         first, *hidden, last = network.linears
         # units beyond the network's own have no weights: they stay exactly zero
         width = max(16, 1 << (first.out_features - 1).bit_length())
         spare = width - first.out_features
-        h = z @ pad(torch.column_stack([first.weight, first.bias]), (0, 0, 0, spare)).T
+        first_weights = pad(torch.column_stack([first.weight, first.bias]), (0, 0, 0, spare))
+        h = torch.cat([z, one], dim=2) @ first_weights.T
         weights = _stacked([layer.weight for layer in hidden], (width, width), z)
         biases = _stacked([layer.bias for layer in hidden], (width,), z)
         save = torch.is_grad_enabled() and any(t.requires_grad for t in (h, weights, biases))

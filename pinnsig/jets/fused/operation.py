@@ -24,29 +24,30 @@ class Tuning:
 
     Attributes:
         block: points carried by one program, a power of two from 16.
-        warps: warps of one program; None to go by the size of its tiles.
-        stages: depth of the compiler's pipeline of loads.
+        warps: warps of one program; None to go by the size of its stacks.
+        stages: depth of the compiler's pipeline of loads; None to go by the width.
         slabs: copies of the weights' gradient that programs add to, and which are then summed.
         precision: one of `PRECISIONS`.
     """
 
     block: int = 16
     warps: int | None = None
-    stages: int = 2
+    stages: int | None = None
     slabs: int = 8
     precision: str = "tf32x3"
 
     def options(self, partials: int, width: int) -> dict[str, Any]:
         """Arguments of a launch that both kernels take."""
-        # about 32 registers a thread for one stack, and never fewer warps than tiles of 16 units
+        # About 32 registers a thread for one stack, and never fewer warps than tiles of 16 units.
+        # Chosen by what the compiler spills to memory; 16 warps leave a thread too few registers.
         needed = max(4, partials * self.block // 16) * width // 64
-        warps = min(16, 1 << max(0, needed - 1).bit_length())
         return {
             "WIDTH": width,
             "BLOCK": self.block,
             "PRECISION": self.precision,
-            "num_warps": self.warps or warps,
-            "num_stages": self.stages,
+            "num_warps": self.warps or min(8, 1 << max(0, needed - 1).bit_length()),
+            # tiles of weights of 128 units fit the memory of smaller devices only once
+            "num_stages": self.stages or (2 if width <= 64 else 1),
         }
 
 

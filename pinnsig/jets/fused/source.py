@@ -156,7 +156,7 @@ def _store(name: str, pointer: str, every: range) -> list[str]:
 
 
 def _activate(plan: Plan) -> list[str]:
-    """z = f(h) by Faa di Bruno's formula; see `pinnsig.jets.taylor.activate`."""
+    """z = f(h) by Faa di Bruno's formula; see `pinnsig.jets.kernels`."""
     lines = ["z0 = f0", *(f"z{k} = f1 * h{k}" for k in range(1, len(plan)))]
     for k, coefficient, order, factors in plan.higher:
         lines.append(f"z{k} += {coefficient} * f{order} * {_product(factors)}")
@@ -164,7 +164,7 @@ def _activate(plan: Plan) -> list[str]:
 
 
 def _activate_backward(plan: Plan) -> list[str]:
-    """g from u; see `pinnsig.jets.taylor.activate_backward`."""
+    """g from u; see `pinnsig.jets.kernels`."""
     lines = [f"g{k} = f1 * u{k}" for k in range(len(plan))]
     lines += [f"g0 += f2 * u{k} * h{k}" for k in range(1, len(plan))]
     for k, coefficient, order, factors in plan.higher:

@@ -1,0 +1,38 @@
+import pytest
+
+from pinnsig.benchmark import benchmark
+from pinnsig.errors import SettingsError
+from pinnsig.settings import resolve
+
+SMALL = {
+    "problem": "burgers", "depth": 2, "width": 8, "collocation": 60, "initial": 8, "boundary": 8,
+    "device": "cpu",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-4), ("float64", 1e-12)])
+def test_every_engine_is_timed_and_right(dtype, bound):
+    found = {e.name: e for e in benchmark(resolve({**SMALL, "dtype": dtype}), repeats=2)}
+    assert set(found) >= {"jets", "nested"}
+    assert found["nested"].ratio == 1.0
+    for engine in found.values():
+        assert engine.ms > 0
+        assert engine.peak_mb >= 0
+        assert engine.loss_error <= bound
+        assert engine.gradient_error <= bound
+
+
+def test_no_repeats_are_refused():
+    with pytest.raises(SettingsError, match="at least 1"):
+        benchmark(resolve(SMALL), repeats=0)
+
+
+def test_on_the_command_line(cli):
+    flags = ["--depth", "2", "--width", "8", "--collocation", "60", "--repeats", "1"]
+    keys = {"name", "ms", "peak_mb", "loss_error", "gradient_error", "ratio"}
+    engines = cli("bench", "burgers", *flags, "--json").json()["engines"]
+    assert all(set(engine) == keys for engine in engines)
+    table = cli("bench", "burgers", *flags).out.splitlines()
+    assert table[1].split()[:2] == ["engine", "ms"]
+    assert cli("bench", "burgers", "--repeats", "0").complaint()
+    assert cli("bench", "nothing").complaint()
