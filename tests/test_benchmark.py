@@ -10,16 +10,15 @@ SMALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("dtype", "bound"), [("float32", 1e-4), ("float64", 1e-12)])
-def test_every_engine_is_timed_and_right(dtype, bound):
-    found = {e.name: e for e in benchmark(resolve({**SMALL, "dtype": dtype}), repeats=2)}
+def test_every_engine_is_timed_and_right():
+    found = {e.name: e for e in benchmark(resolve(SMALL), repeats=2)}
     assert set(found) >= {"jets", "nested"}
     assert found["nested"].ratio == 1.0
     for engine in found.values():
         assert engine.ms > 0
         assert engine.peak_mb >= 0
-        assert engine.loss_error <= bound
-        assert engine.gradient_error <= bound
+        assert engine.loss_error <= 1e-4
+        assert engine.gradient_error <= 1e-4
 
 
 def test_no_repeats_are_refused():
@@ -32,7 +31,5 @@ def test_on_the_command_line(cli):
     keys = {"name", "ms", "peak_mb", "loss_error", "gradient_error", "ratio"}
     engines = cli("bench", "burgers", *flags, "--json").json()["engines"]
     assert all(set(engine) == keys for engine in engines)
-    table = cli("bench", "burgers", *flags).out.splitlines()
-    assert table[1].split()[:2] == ["engine", "ms"]
     assert cli("bench", "burgers", "--repeats", "0").complaint()
     assert cli("bench", "nothing").complaint()
