@@ -90,7 +90,13 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     guarded(parts.problem, "conditions", parts.problem.terms)
     counts = Counts(settings.collocation, settings.initial, settings.boundary)
     sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
-    return Objective(parts.model, engine or settings.engine, sites, settings.weight)
+    return Objective(
+        parts.model,
+        engine or settings.engine,
+        sites,
+        settings.weight,
+        settings.deterministic,
+    )
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

@@ -71,6 +71,13 @@ def word(*options: str) -> Check:
     return check
 
 
+def yes_or_no(name: str, value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} = {value!r} must be true or false")
+    return value
+
+
 def negative_rate(name: str, value: Any) -> float | str:
     """A target negative rate, or `auto` for the rule p(L)."""
     if value == "auto":
@@ -130,7 +137,10 @@ class Settings:
     seed: int = _setting(integer(0), "seed of weights and points", 0)
     dtype: str = _setting(word(*DTYPES), "float32 or float64", "float32")
     device: str = _setting(word(), "auto, cpu, cuda, cuda:1 or mps", "auto")
-    engine: str = _setting(word(), "derivative engine: auto, jets or nested", "auto")
+    engine: str = _setting(word(), "derivative engine: auto, fused, jets or nested", "auto")
+    deterministic: bool = _setting(
+        yes_or_no, "gradients the same bit for bit every time, on a GPU too", False
+    )
     preset: str = _setting(
         word("paper", "quick"), "paper or quick  [paper on an accelerator, quick on a CPU]"
     )

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,8 @@ class _Run:
         l2_at_start = relative_l2(compare(model))
         directory = self._open(runs)
         if announce is not None:
-            announce(self.parts, directory.path)
+            told = (*self.parts.notices, *self.objective.notices)
+            announce(replace(self.parts, notices=told), directory.path)
         if self.figures:
             draw_initial_activations(directory, model, self.objective.blocks[0].points)
         trainer.observe = self._observer(directory, observe)

@@ -239,6 +239,15 @@ def test_no_more_rows_than_asked_for_are_computed_together():
     assert max(len(part.residual) for part in jacobian_blocks(made, 6)) <= 6
 
 
+def test_blocks_in_memory_that_is_used_again():
+    made = objective(System())
+    out = torch.empty(9, len(made.flat), dtype=torch.float64)
+    fresh = jacobian_blocks(made, 9)
+    for part, expected in zip(jacobian_blocks(made, 9, out), fresh, strict=True):
+        assert part.jacobian.untyped_storage().data_ptr() == out.data_ptr()
+        torch.testing.assert_close(part.jacobian, expected.jacobian, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_chunks_and_threads_do_not_change_the_rows(monkeypatch, threads):
     for kind in (Everything, Embedded):
@@ -266,6 +275,8 @@ def test_some_points_of_a_block_and_memory_that_is_given():
     assert some_j is out
     torch.testing.assert_close(some_r, r[5:15])
     torch.testing.assert_close(out, j[5:15])
+    with pytest.raises(DerivativeError, match=r"shape \(30, \d+\), not \(10, \d+\)"):
+        residual_jacobian(made, block, out=out)
     none_r, none_j = residual_jacobian(made, block, slice(4, 4))
     assert none_r.shape == (0,)
     assert none_j.shape == (0, len(made.flat))

@@ -19,7 +19,7 @@ from pinnsig.settings import resolve
 @click.option("--repeats", default=10, help="counted evaluations of each engine  [10]")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 def bench(problem: str, repeats: int, as_json: bool, **flags: Any) -> None:
-    """Time every derivative engine on the loss of PROBLEM: ms for one loss and gradient."""
+    """Time the derivative engines on one loss."""
     settings = resolve({"problem": problem, **flags})
     engines = benchmark(settings, repeats)
     if as_json:

@@ -30,6 +30,8 @@ def _option(setting: Field[Any]) -> Callable[[Any], Any]:
     if setting.type in (dict[str, Any], dict[str, float]):
         return click.option(flag, setting.name, multiple=True, metavar=metavar, help=about,
                             callback=_pairs)  # fmt: skip
+    if setting.type is bool:
+        return click.option(flag, setting.name, is_flag=True, default=None, help=about)
     if setting.default is not None:
         about += f"  [{setting.default}]"
     kind = setting.type if setting.type in COUNTED else str

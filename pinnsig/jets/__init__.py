@@ -11,13 +11,16 @@ from pinnsig.jets.engine import (
 from pinnsig.jets.fields import fields_at, input_count, network_inputs, record
 from pinnsig.jets.jet import Jet
 from pinnsig.jets.plan import Plan, parse_partial, partial_name
-from pinnsig.jets.taylor import JetsEngine  # first: the preferred engine
 
+# engines register themselves, in order of preference
+from pinnsig.jets.fused import FusedEngine  # isort: skip
+from pinnsig.jets.taylor import JetsEngine  # isort: skip
 from pinnsig.jets.nested import NestedEngine  # isort: skip
 
 __all__ = [
     "ENGINES",
     "Engine",
+    "FusedEngine",
     "Jet",
     "JetsEngine",
     "NestedEngine",

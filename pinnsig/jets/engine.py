@@ -20,6 +20,9 @@ class Engine(ABC):
 
     name: ClassVar[str]
 
+    def __init__(self, deterministic: bool = False) -> None:
+        self.deterministic = deterministic
+
     @abstractmethod
     def partials(
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
@@ -70,7 +73,7 @@ def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
     return [leaf(output) for output in range(table.shape[2])]
 
 
-ENGINES: dict[str, Callable[[], Engine]] = {}
+ENGINES: dict[str, type[Engine]] = {}
 """Engines by name, in order of preference for `auto`."""
 
 
@@ -80,13 +83,16 @@ def register_engine(make: type[Engine]) -> type[Engine]:
     return make
 
 
-def choose_engine(name: str, network: nn.Module, plans: Iterable[Plan] = ()) -> Engine:
+def choose_engine(
+    name: str, network: nn.Module, plans: Iterable[Plan] = (), deterministic: bool = False
+) -> Engine:
     """The engine of that name, or for `auto` the first that can do what is needed.
 
     Args:
         name: a registered engine, or auto.
         network: what partials go through; its parameters tell device and type.
         plans: the plans that will be asked for.
+        deterministic: whether gradients have to be the same bit for bit every time.
 
     Raises:
         SettingsError: no engine has that name, or it cannot; the message says why.
@@ -96,7 +102,7 @@ def choose_engine(name: str, network: nn.Module, plans: Iterable[Plan] = ()) -> 
     needed = [None, *plans]
     reasons = []
     for make in ENGINES.values() if name == "auto" else (ENGINES[name],):
-        engine = make()
+        engine = make(deterministic)
         refusals = filter(None, (engine.refusal(network, plan) for plan in needed))
         reason = next(refusals, None)
         if reason is None:

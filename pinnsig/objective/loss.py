@@ -11,13 +11,15 @@ from pinnsig.errors import SettingsError
 from pinnsig.jets import Engine, choose_engine
 from pinnsig.model import Model
 from pinnsig.objective.blocks import Block, make_blocks
+from pinnsig.objective.capture import Recorded
 from pinnsig.objective.workers import balance, run_shares
 from pinnsig.parameters import FlatParameters
 from pinnsig.problem import Sites
 
-# Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache
-CHUNK_ELEMENTS = {"cpu": 2**18}
-CHUNK_ELEMENTS_ACCELERATOR = 2**27
+# Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache,
+# elsewhere as many as memory holds through all layers
+CHUNK_ELEMENTS_CPU = 2**18
+CHUNK_ELEMENTS_ALL_LAYERS = 2**30
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Objective:
         engine: how partials are taken, or the name of an engine (`choose_engine`).
         sites: points by term (`pinnsig.sampling.draw_sites`).
         weights: factors by term; 1 where not given.
+        deterministic: choose an engine whose gradients are the same bit for bit every time.
 
     Raises:
         ProblemError: a residual of the wrong shape, or problem code that fails.
@@ -66,6 +69,7 @@ class Objective:
         engine: Engine | str,
         sites: Mapping[str, Sites],
         weights: Mapping[str, float] | None = None,
+        deterministic: bool = False,
     ) -> None:
         self.model = model
         self.flat = FlatParameters(model.parameters())
@@ -73,11 +77,19 @@ class Objective:
         self.blocks = make_blocks(model.problem, sites, self.flat.values)
         if isinstance(engine, str):
             plans = [block.plan for block in self.blocks]
-            engine = choose_engine(engine, model.network, plans)
+            engine = choose_engine(engine, model.network, plans, deterministic)
         self.engine = engine
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
         self.weights = self._check_weights(weights or {})
         self.evaluations = 0
+        self._recorded = Recorded(
+            lambda: self._run(self.flat.gradient, self._chunks()), self.flat.values.device
+        )
+
+    @property
+    def notices(self) -> list[str]:
+        """What a user should know of how the loss is evaluated; complete after the first time."""
+        return [self._recorded.notice] if self._recorded.notice else []
 
     def _check_weights(self, weights: Mapping[str, float]) -> Tensor:
         for name, weight in weights.items():
@@ -96,7 +108,7 @@ class Objective:
     def evaluate(self) -> Evaluation:
         """The loss at the present parameters; its gradient goes to `flat.gradient`."""
         self.evaluations += 1
-        terms = self._run(self.flat.gradient, self._chunks())
+        terms = self._recorded()
         return Evaluation((self.weights * terms).sum(), terms)
 
     @torch.no_grad()
@@ -171,7 +183,8 @@ class Objective:
         cpu = self.flat.values.device.type == "cpu"
         threads = torch.get_num_threads() if cpu else 1
         width = max(p.shape[0] for p in self.flat.parameters if p.ndim)
-        room = CHUNK_ELEMENTS.get(self.flat.values.device.type, CHUNK_ELEMENTS_ACCELERATOR)
+        layers = sum(p.ndim > 1 for p in self.flat.parameters)
+        room = CHUNK_ELEMENTS_CPU if cpu else CHUNK_ELEMENTS_ALL_LAYERS // max(layers, 1)
         found, first = [], 0
         for block in self.blocks:
             longest = max(room // (len(block.plan) * width), 64)

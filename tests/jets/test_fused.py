@@ -10,10 +10,11 @@ import pytest
 
 from pinnsig.activations import Tanh, parse_activation
 from pinnsig.jets import Plan
-from pinnsig.jets.fused import FORMS, FusedEngine, register_form
+from pinnsig.jets.fused import FORMS, FusedEngine, Tuning, register_form
 from pinnsig.jets.fused.engine import _triton_refusal
 from pinnsig.jets.fused.forms import NoFormError, write_activation
-from pinnsig.jets.fused.source import write_source
+from pinnsig.jets.fused.operation import interpreting
+from pinnsig.jets.fused.source import load_kernels, write_source
 from pinnsig.networks import FFNN
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -31,6 +32,31 @@ def test_kernels_in_the_interpreter():
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="Triton is not installed: pip install triton")
+@pytest.mark.skipif(interpreting(), reason="Triton interprets")
+@pytest.mark.parametrize("which", ["forward", "backward"])
+@pytest.mark.parametrize(("wanted", "width"), [([(2, 0), (0, 1)], 64), ([(0, 0)], 128)])
+def test_kernels_compile_without_a_gpu(wanted, width, which):
+    """What the interpreter lets pass, the compiler may not; it needs no device."""
+    from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingImports]
+    from triton.compiler import ASTSource, compile  # pyright: ignore[reportMissingImports]
+
+    plan = Plan.closing(("x", "t"), wanted)
+    kernel = getattr(load_kernels(parse_activation("tanh(2x)+softsign2.5+erf"), plan), which)
+    options = Tuning().options(len(plan), width)
+    launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
+    constants = {"LAYERS": 3, "SAVE": True, **options}
+    kinds = {"points": "i32", "start": "i32", "slabs": "i32"} | dict.fromkeys(
+        constants, "constexpr"
+    )
+    signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
+    places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=places)
+    compiled = compile(source, target=GPUTarget("cuda", 90, 32), options=launch)
+    assert "mma" in compiled.asm["ptx"]
+    assert compiled.metadata.shared <= 99 * 1024  # what every device since 8.0 has
 
 
 @pytest.mark.parametrize("act", ["tanh", "2*tanh(3x)+softsign2.5/2", "gd+erf(0.1x)+arctan"])

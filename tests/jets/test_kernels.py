@@ -110,7 +110,7 @@ def test_results_of_two_passes_do_not_disturb_each_other():
 
     def slope(table):
         return torch.cat(
-            [g.flatten() for g in torch.autograd.grad(table.sum(), network.parameters())]
+            [g.flatten() for g in torch.autograd.grad(table.sum(), list(network.parameters()))]
         )
 
     alone = [slope(JetsEngine().partials(network, None, p, plan)) for p in points]

@@ -1,7 +1,6 @@
 """The `fused` engine: the stack of partials stays on the GPU's chips through all layers."""
 
 import importlib
-import os
 from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
@@ -13,7 +12,7 @@ from torch.nn.functional import pad
 from pinnsig.errors import DerivativeError
 from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_inputs
 from pinnsig.jets.fused.forms import NoFormError, write_activation
-from pinnsig.jets.fused.operation import Tuning, Work, propagate
+from pinnsig.jets.fused.operation import Tuning, Work, interpreting, propagate
 from pinnsig.jets.plan import Plan
 from pinnsig.networks import FFNN
 
@@ -35,7 +34,7 @@ class FusedEngine(Engine):
     name: ClassVar[str] = "fused"
 
     def __init__(self, deterministic: bool = False, tuning: Tuning | None = None) -> None:
-        self.deterministic = deterministic
+        super().__init__(deterministic)
         self.tuning = tuning or Tuning()
 
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
@@ -86,7 +85,7 @@ class FusedEngine(Engine):
 
 
 def _device_refusal(device: torch.device) -> str | None:
-    if os.environ.get("TRITON_INTERPRET") == "1":
+    if interpreting():
         return None
     if device.type != "cuda" or torch.version.hip:
         return f"it needs a CUDA device, and the network is on {device.type}"

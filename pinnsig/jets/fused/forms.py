@@ -5,6 +5,7 @@ interpreter both know are used, and comparisons rather than minima, which would 
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from pinnsig.activations import Activation, Scaled, Stretched, Sum
@@ -68,8 +69,10 @@ def register_form(cls: type[Activation], form: Form | str) -> None:
         form: the body as text, or a function of the activation that writes it.
     """
     FORMS[cls] = form if callable(form) else lambda _f, _name_of: form
+    write_activation.cache_clear()
 
 
+@lru_cache(maxsize=256)
 def write_activation(activation: Activation) -> tuple[str, str]:
     """Source of the device functions of an activation, and the name of the outermost.
 
