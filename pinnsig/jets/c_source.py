@@ -104,63 +104,79 @@ def _form(activation: Activation, x: str, names: Names) -> tuple[list[str], list
     return FORMS[activation](activation, x, names)
 
 
+TILE = 512
+"""Elements worked on at once: rows of narrow layers are taken together, so that vectors are full."""
+
+
 def write_source(plan: Plan, scalar: str, native: tuple[list[str], list[str]] | None) -> str:
     """The functions `forward` and `backward` of a layer.
 
     Both take N, W and pointers: bias (or its gradient), h, z (or the gradient, turned in place),
     and without a native form the derivatives of the activation, each of shape (N, W).
     """
-    order = plan.order
-    forward = _derivatives(native, range(order + 1))
-    backward = _derivatives(native, range(1, order + 2))
-    given = [] if native else [f"const T *restrict f{n}" for n in range(order + 1)]
-    given_back = [] if native else [f"const T *restrict f{n}" for n in range(1, order + 2)]
-    bias = "+ bias[j]" if native else ""
-    store = "h[i] = x;" if native else ""
+    given = [] if native else list(range(plan.order + 1))
+    given_back = [] if native else list(range(1, plan.order + 2))
+    forward = _function(
+        plan,
+        "void forward(long n, long w, const T *bias, T *h, T *z",
+        given,
+        first="for (long i = 0; i < length; i++) tile[i] = bias[i % w];",
+        # without a native form the bias is in h already
+        body=[
+            f"T x = h0[i]{' + tile[i]' if native else ''};",
+            *(["h0[i] = x;"] if native else []),
+            *_derivatives(native, range(plan.order + 1)),
+            *_read("h", range(1, len(plan))),
+            *_forward_terms(plan),
+        ],
+        last="",
+    )
+    backward = _function(
+        plan,
+        "void backward(long n, long w, T *bias, T *h, T *z",
+        given_back,
+        first="for (long i = 0; i < length; i++) tile[i] = 0;",
+        body=[
+            "T x = h0[i];",
+            *_derivatives(native, range(1, plan.order + 2)),
+            *_read("h", range(1, len(plan))),
+            *_read("z", range(len(plan))),
+            *_backward_terms(plan),
+        ],
+        last="for (long i = 0; i < length; i++) bias[i % w] += tile[i];",
+    )
     prelude = PRELUDE if native else ""
+    return f"#include <math.h>\ntypedef {scalar} T;\n{prelude}{forward}{backward}"
+
+
+def _function(
+    plan: Plan, head: str, given: list[int], first: str, body: list[str], last: str
+) -> str:
+    """A loop over tiles; inside, every row of the stacks has a pointer of its own."""
+    rows = range(len(plan))
+    pointers = [f"T *restrict {a}{k} = {a} + {k} * n * w + start;" for a in "hz" for k in rows]
+    pointers += [f"const T *restrict f{m} = g{m} + start;" for m in given]
+    inner = "\n            ".join(body)
+    outer = "\n        ".join(pointers)
     return f"""
-#include <math.h>
-typedef {scalar} T;
-{prelude}
-void forward({
-        ", ".join(
-            ["long n", "long w", "const T *restrict bias", "T *restrict h", "T *restrict z", *given]
-        )
-    }) {{
-    long size = n * w;
-    for (long row = 0; row < n; row++)
-        for (long j = 0; j < w; j++) {{
-            long i = row * w + j;
-            T x = h[i] {bias};
-            {store}
-            {_lines([*forward, *_rows(plan), *_forward_terms(plan)])}
+{head}{"".join(f", const T *g{m}" for m in given)}) {{
+    if (n == 0 || w == 0) return;
+    long together = w < {TILE} ? {TILE} / w : 1;
+    if (together > n) together = n;
+    long length = together * w;
+    T tile[length];
+    {first}
+    for (long start = 0; start < n * w; start += length) {{
+        long count = n * w - start < length ? n * w - start : length;
+        {outer}
+#pragma GCC ivdep
+        for (long i = 0; i < count; i++) {{
+            {inner}
         }}
-}}
-void backward({
-        ", ".join(
-            [
-                "long n",
-                "long w",
-                "T *restrict bias",
-                "const T *restrict h",
-                "T *restrict z",
-                *given_back,
-            ]
-        )
-    }) {{
-    long size = n * w;
-    for (long row = 0; row < n; row++)
-        for (long j = 0; j < w; j++) {{
-            long i = row * w + j;
-            T x = h[i];
-            {_lines([*backward, *_rows(plan), *_backward_terms(plan)])}
-        }}
+    }}
+    {last}
 }}
 """
-
-
-def _lines(lines: list[str]) -> str:
-    return "\n            ".join(lines)
 
 
 def _derivatives(native: tuple[list[str], list[str]] | None, orders: range) -> list[str]:
@@ -170,32 +186,31 @@ def _derivatives(native: tuple[list[str], list[str]] | None, orders: range) -> l
     return [*lines, *(f"T d{n} = {found[n]};" for n in orders)]
 
 
-def _rows(plan: Plan) -> list[str]:
-    return [f"T h{k} = h[{k} * size + i];" for k in range(1, len(plan))]
+def _read(stack: str, rows: range) -> list[str]:
+    return [f"T v{stack}{k} = {stack}{k}[i];" for k in rows]
 
 
 def _forward_terms(plan: Plan) -> list[str]:
-    sums = {k: [f"d1 * h{k}"] for k in range(1, len(plan))}
+    sums = {k: [f"d1 * vh{k}"] for k in range(1, len(plan))}
     for k, coefficient, order, factors in plan.higher:
         sums[k].append(" * ".join([f"(T){coefficient!r}", f"d{order}", *_powers(factors)]))
-    return ["z[i] = d0;", *(f"z[{k} * size + i] = {' + '.join(s)};" for k, s in sums.items())]
+    return ["z0[i] = d0;", *(f"z{k}[i] = {' + '.join(s)};" for k, s in sums.items())]
 
 
 def _backward_terms(plan: Plan) -> list[str]:
     rows = range(1, len(plan))
-    sums = {0: ["d1 * g0", *(f"d2 * h{k} * g{k}" for k in rows)]}
-    sums |= {k: [f"d1 * g{k}"] for k in rows}
+    sums = {0: ["d1 * vz0", *(f"d2 * vh{k} * vz{k}" for k in rows)]}
+    sums |= {k: [f"d1 * vz{k}"] for k in rows}
     for k, coefficient, order, factors in plan.higher:
-        whole = [f"(T){coefficient!r}", f"g{k}", *_powers(factors)]
+        whole = [f"(T){coefficient!r}", f"vz{k}", *_powers(factors)]
         sums[0].append(" * ".join([*whole, f"d{order + 1}"]))
         for place, (j, power) in enumerate(factors):
             fewer = [(i, p - (q == place)) for q, (i, p) in enumerate(factors)]
             scale = f"(T){coefficient * power!r}"
-            sums[j].append(" * ".join([scale, f"g{k}", f"d{order}", *_powers(tuple(fewer))]))
-    read = [f"T g{k} = z[{k} * size + i];" for k in range(len(plan))]
+            sums[j].append(" * ".join([scale, f"vz{k}", f"d{order}", *_powers(tuple(fewer))]))
     made = [f"T o{k} = {' + '.join(s)};" for k, s in sums.items()]
-    return [*read, *made, *(f"z[{k} * size + i] = o{k};" for k in sums), "bias[j] += o0;"]
+    return [*made, *(f"z{k}[i] = o{k};" for k in sums), "tile[i] += o0;"]
 
 
 def _powers(factors: tuple[tuple[int, int], ...]) -> list[str]:
-    return [f"h{j}" for j, power in factors for _ in range(power)]
+    return [f"vh{j}" for j, power in factors for _ in range(power)]
