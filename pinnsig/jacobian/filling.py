@@ -6,7 +6,7 @@ from torch import Tensor
 from pinnsig.errors import DerivativeError
 from pinnsig.jacobian.tape import Tape
 from pinnsig.jets import coordinate_jets, output_jets
-from pinnsig.jets.engine import stack_inputs
+from pinnsig.jets.engine import stack_partials
 from pinnsig.jets.fields import features_of, fields_of
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, Objective
@@ -42,7 +42,7 @@ class RowFiller:
         features = features_of(self.problem)
         with torch.enable_grad():  # features and residual may hold unknown coefficients
             jets = features(at) if features else list(at.values())
-            inputs = torch.stack([stack_inputs([j.tensor(a) for j in jets]) for a in plan.alphas])
+            inputs = stack_partials(jets, plan)
             tape = Tape(self.network, inputs.detach(), plan)
             table = tape.table.requires_grad_()
             fields = fields_of(self.problem, output_jets(table, plan), at)

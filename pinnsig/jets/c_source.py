@@ -105,7 +105,7 @@ def _form(activation: Activation, x: str, names: Names) -> tuple[list[str], list
 
 
 TILE = 512
-"""Elements worked on at once: rows of narrow layers are taken together, so that vectors are full."""
+"""Elements worked on at once: rows of narrow layers go together, so that vectors are full."""
 
 
 def write_source(plan: Plan, scalar: str, native: tuple[list[str], list[str]] | None) -> str:

@@ -40,10 +40,17 @@ class CompiledKernel:
         if not self.native:
             h[0] += bias
             f = self.activation.derivatives(h[0], order)
+        self._activate(h, bias.contiguous(), z, f)
+        return f
+
+    def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
+        """See `LayerKernel.again`."""
+        self._activate(h, h.new_zeros(h.shape[2]), z, f)
+
+    def _activate(self, h: Tensor, bias: Tensor, z: Tensor, f: Derivatives) -> None:
         _, n, width = h.shape
         used = f[: self.plan.order + 1]
-        self.library.forward(n, width, *_pointers(bias.contiguous(), h, z, *used))
-        return f
+        self.library.forward(n, width, *_pointers(bias, h, z, *used))
 
     def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
         """See `LayerKernel.backward`."""

@@ -111,6 +111,11 @@ def choose_engine(
     raise SettingsError("; ".join(reasons))
 
 
+def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
+    """The plan's partials of several jets, shape (K, N, jets)."""
+    return torch.stack([stack_inputs([jet.tensor(a) for jet in jets]) for a in plan.alphas])
+
+
 def stack_inputs(columns: Sequence[Tensor]) -> Tensor:
     """Columns of shape (N,) as a matrix of shape (N, columns)."""
     return torch.stack(list(columns), dim=1)

@@ -31,6 +31,10 @@ class LayerKernel(Protocol):
         """
         ...
 
+    def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
+        """Write the activated stack to z once more, from what `forward` left."""
+        ...
+
     def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
         """Turn the gradient in z into the one in h, in place; returns the bias's, shape (W,)."""
         ...
@@ -46,12 +50,16 @@ class TorchKernel:
         """See `LayerKernel.forward`."""
         h[0] += bias
         f = self.activation.derivatives(h[0], order)
+        self.again(h, f, z)
+        return f
+
+    def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
+        """See `LayerKernel.again`."""
         z[0] = f[0]
         if len(self.plan) > 1:
             torch.mul(h[1:], f[1], out=z[1:])
         for k, coefficient, order_, factors in self.plan.higher:
             z[k].addcmul_(f[order_], _product(h, factors), value=coefficient)
-        return f
 
     def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
         """See `LayerKernel.backward`; needs derivatives up to one order more than the plan's."""

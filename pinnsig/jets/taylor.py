@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from pinnsig.errors import DerivativeError
 from pinnsig.jets.compiled import kernel_for
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_inputs
+from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_partials
 from pinnsig.jets.kernels import LayerKernel
 from pinnsig.jets.plan import Plan
 from pinnsig.jets.workspace import Workspace
@@ -24,21 +24,24 @@ class _Propagate(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[override]
-        ctx: Any, z: Tensor, plan: Plan, kernel: LayerKernel, *weights: Tensor
+        ctx: Any, inputs: Tensor, plan: Plan, kernel: LayerKernel, *weights: Tensor
     ) -> Tensor:
         order = plan.order + any(ctx.needs_input_grad)
-        k, n, _ = z.shape
-        widest = max(weight.shape[0] for weight in weights[:-2:2]) + 16
-        space = Workspace((len(weights) + 2) * k * n * widest, z)
-        layers = []  # for each hidden layer: its input, pre-activations, and what the kernel keeps
-        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            h, activated = space.take(k, n, len(bias)), space.take(k, n, len(bias))
-            torch.mm(z.flatten(0, 1), weight.T, out=h.flatten(0, 1))
-            layers.append((z, h, kernel.forward(h, bias, activated, order)))
-            z = activated
-        # kept by hand: the memory goes back when this node does
-        ctx.plan, ctx.kernel, ctx.space, ctx.layers, ctx.last = plan, kernel, space, layers, z
-        ctx.save_for_backward(*weights)
+        k, n, _ = inputs.shape
+        hidden = len(weights) // 2 - 1
+        width = weights[0].shape[0]
+        # room for every layer's h, and for z or the gradient before and after one layer
+        space = Workspace((hidden + 3) * (k * n * width + 16), inputs)
+        scratch = [space.take(k, n, width) for _ in range(3)]
+        layers, z = [], inputs
+        for i in range(hidden):
+            h = space.take(k, n, width)
+            torch.mm(z.flatten(0, 1), weights[2 * i].T, out=h.flatten(0, 1))
+            layers.append((h, kernel.forward(h, weights[2 * i + 1], scratch[0], order)))
+            z = scratch[0]
+        # kept by hand, so that the memory goes back when this node does
+        ctx.kernel, ctx.space, ctx.layers, ctx.scratch = kernel, space, layers, scratch
+        ctx.save_for_backward(inputs, *weights)
         out = torch.mm(z.flatten(0, 1), weights[-2].T).unflatten(0, (k, n))
         out[0] += weights[-1]
         return out
@@ -46,17 +49,22 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (grad,), weights = grads, ctx.saved_tensors
-        k, n, _ = grad.shape
-        found: list[Tensor] = [grad[0].sum(0), _outer(grad, ctx.last)]
-        below = weights[-2]
-        for weight, (z, h, f) in zip(weights[-4::-2], reversed(ctx.layers), strict=True):
-            grad = torch.mm(grad.flatten(0, 1), below).unflatten(0, (k, n))
-            bias_gradient = ctx.kernel.backward(grad, h, f)
-            found += [bias_gradient, _outer(grad, z)]
-            below = weight
-        inputs = grad @ below if ctx.needs_input_grad[0] else None
-        return inputs, None, None, *reversed(found)
+        (grad,), (inputs, *weights) = grads, ctx.saved_tensors
+        z, *turns = ctx.scratch
+        found: list[Tensor] = []
+        # z is worked out again from h: that is quicker than fetching it from memory
+        ctx.kernel.again(*ctx.layers[-1], z)
+        found += [grad[0].sum(0), _outer(grad, z)]
+        for i in reversed(range(len(ctx.layers))):
+            below = turns[i % 2]
+            torch.mm(grad.flatten(0, 1), weights[2 * i + 2], out=below.flatten(0, 1))
+            grad = below
+            bias_gradient = ctx.kernel.backward(grad, *ctx.layers[i])
+            if i:
+                ctx.kernel.again(*ctx.layers[i - 1], z)
+            found += [bias_gradient, _outer(grad, z if i else inputs)]
+        first = grad @ weights[0] if ctx.needs_input_grad[0] else None
+        return first, None, None, *reversed(found)
 
 
 def _outer(grad: Tensor, z: Tensor) -> Tensor:
@@ -84,7 +92,7 @@ class JetsEngine(Engine):
             raise DerivativeError(f"engine jets needs an FFNN, not a {type(network).__name__}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = torch.stack([stack_inputs([jet.tensor(a) for jet in inputs]) for a in plan.alphas])
+        z = stack_partials(inputs, plan)
         weights = [p for layer in network.linears for p in (layer.weight, layer.bias)]
         kernel = kernel_for(network.activation, plan, z)
         return _Propagate.apply(z, plan, kernel, *weights)  # type: ignore[return-value]

@@ -18,8 +18,11 @@ from pinnsig.problem import Sites
 
 # Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache,
 # elsewhere as many as memory holds through all layers
-CHUNK_ELEMENTS_CPU = 2**18
+CHUNK_ELEMENTS_CPU = 2**19
 CHUNK_ELEMENTS_ALL_LAYERS = 2**30
+
+# Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
+ELEMENTS_PER_THREAD = 2**21
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,7 @@ class Objective:
 
     def _run(self, gradient: Tensor | None, chunks: list[Chunk]) -> Tensor:
         """Mean squares of all terms, and the loss's gradient if there is room for it."""
-        cpu = self.flat.values.device.type == "cpu"
-        shares = balance([chunk.cost for chunk in chunks], torch.get_num_threads() if cpu else 1)
+        shares = balance([chunk.cost for chunk in chunks], self._threads())
         shares = [share for share in shares if share]
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
@@ -180,11 +182,9 @@ class Objective:
 
     def _chunks(self) -> list[Chunk]:
         """All points in chunks: small enough for the cache, and no fewer than there are threads."""
-        cpu = self.flat.values.device.type == "cpu"
-        threads = torch.get_num_threads() if cpu else 1
-        width = max(p.shape[0] for p in self.flat.parameters if p.ndim)
-        layers = sum(p.ndim > 1 for p in self.flat.parameters)
-        room = CHUNK_ELEMENTS_CPU if cpu else CHUNK_ELEMENTS_ALL_LAYERS // max(layers, 1)
+        cpu, threads = self.flat.values.device.type == "cpu", self._threads()
+        width, layers = self._size()
+        room = CHUNK_ELEMENTS_CPU if cpu else CHUNK_ELEMENTS_ALL_LAYERS // layers
         found, first = [], 0
         for block in self.blocks:
             longest = max(room // (len(block.plan) * width), 64)
@@ -195,6 +195,19 @@ class Objective:
                 found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
             first = terms.stop
         return found
+
+    def _threads(self) -> int:
+        """How many threads share the work: as many as torch uses, but fewer for little work."""
+        if self.flat.values.device.type != "cpu":
+            return 1
+        width, layers = self._size()
+        work = sum(len(block.plan) * len(block) for block in self.blocks) * width * layers
+        return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
+
+    def _size(self) -> tuple[int, int]:
+        """Width and number of layers of the network, or what comes nearest in another module."""
+        matrices = [p for p in self.flat.parameters if p.ndim > 1]
+        return max((p.shape[0] for p in matrices), default=1), max(len(matrices), 1)
 
 
 def _slopes(loss: Tensor, wanted: list[Tensor]) -> tuple[Tensor | None, ...]:

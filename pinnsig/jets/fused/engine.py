@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from pinnsig.errors import DerivativeError
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_inputs
+from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_partials
 from pinnsig.jets.fused.forms import NoFormError, write_activation
 from pinnsig.jets.fused.operation import Tuning, Work, interpreting, propagate
 from pinnsig.jets.plan import Plan
@@ -67,7 +67,7 @@ class FusedEngine(Engine):
             raise DerivativeError(f"engine {self.name} cannot be used: {reason}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = torch.stack([stack_inputs([jet.tensor(a) for jet in inputs]) for a in plan.alphas])
+        z = stack_partials(inputs, plan)
         # one more input, the constant 1 whose partials are 0, carries the first bias
         one = pad(torch.ones_like(z[:1, :, :1]), (0, 0, 0, 0, 0, len(plan) - 1))
         first, *hidden, last = network.linears
