@@ -200,3 +200,8 @@ def test_runs_that_cannot_be_written(solve: Cli, tmp_path: Path):
 
 def test_no_such_command(cli: Cli):
     assert "did you mean 'solve'" in cli("solv").complaint().lower()
+
+
+def test_an_engine_that_cannot_says_why(cli: Cli):
+    complaint = cli("solve", "burgers", "--engine", "fused", "--device", "cpu").complaint()
+    assert "engine fused cannot be used: it needs a CUDA device" in complaint
