@@ -159,7 +159,7 @@ PRESETS: dict[str, dict[str, int]] = {
         "initial": 1_000,
         "boundary": 1_000,
     },
-    "quick": {"adam": 200, "lbfgs": 500, "collocation": 1_000, "initial": 100, "boundary": 100},
+    "quick": {"adam": 200, "lbfgs": 500, "collocation": 2_000, "initial": 200, "boundary": 200},
 }
 
 # Where the paper's point counts (appendix C.4) differ from the preset's
