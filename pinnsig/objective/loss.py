@@ -18,7 +18,7 @@ from pinnsig.problem import Sites
 
 # Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache,
 # elsewhere as many as memory holds through all layers
-CHUNK_ELEMENTS_CPU = 2**19
+CHUNK_ELEMENTS_CPU = 2**18
 CHUNK_ELEMENTS_ALL_LAYERS = 2**30
 
 # Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
