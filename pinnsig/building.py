@@ -15,7 +15,7 @@ from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
-from pinnsig.problem import Problem, problem_class
+from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings
 
@@ -76,6 +76,12 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
 
 
+def run_sites(settings: Settings, problem: Problem) -> dict[str, Sites]:
+    """The points of every term of a run, by term; always the same for the same settings."""
+    counts = Counts(settings.collocation, settings.initial, settings.boundary)
+    return draw_sites(problem, counts, settings.sampler, settings.seed)
+
+
 def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     """The loss at the points that the settings ask for.
 
@@ -88,12 +94,10 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     """
     settings = parts.settings
     guarded(parts.problem, "conditions", parts.problem.terms)
-    counts = Counts(settings.collocation, settings.initial, settings.boundary)
-    sites = draw_sites(parts.problem, counts, settings.sampler, settings.seed)
     return Objective(
         parts.model,
         engine or settings.engine,
-        sites,
+        run_sites(settings, parts.problem),
         settings.weight,
         settings.deterministic,
     )

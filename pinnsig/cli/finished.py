@@ -10,14 +10,13 @@ import click
 import numpy as np
 import torch
 
-from pinnsig.building import build
+from pinnsig.building import build, run_sites
 from pinnsig.cli.output import print_json, print_pairs, print_table
 from pinnsig.errors import RunError
 from pinnsig.evaluation import compare
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.loading import TrainedModel, load
 from pinnsig.runs import RunDirectory
-from pinnsig.sampling import Counts, draw_sites
 
 RUN = click.argument("run", type=click.Path(path_type=Path))
 
@@ -59,8 +58,7 @@ def plot(run: Path) -> None:
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
     paths = draw_figures(directory, compare(trained.model))
     start = build(settings, kind).model  # the seed gives the first weights again
-    counts = Counts(settings.collocation, settings.initial, settings.boundary)
-    sites = draw_sites(start.problem, counts, settings.sampler, settings.seed)
+    sites = run_sites(settings, start.problem)
     points = torch.as_tensor(sites["residual"].points).to(next(start.parameters()))
     for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)

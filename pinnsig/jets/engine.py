@@ -16,7 +16,7 @@ Features = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
 class Engine(ABC):
-    """Base of the derivative engines; all give the same numbers (DESIGN: tested against nested)."""
+    """Base of the derivative engines; all give the numbers of the nested one."""
 
     name: ClassVar[str]
 
