@@ -6,6 +6,7 @@ model = pinnsig.load(result.path)
 model.predict(x=0.1, t=0.5, of=("u", "u.x"))
 """
 
+from pinnsig.callbacks import Callback
 from pinnsig.errors import PinnsigError
 from pinnsig.loading import TrainedModel, load
 from pinnsig.problem import (
@@ -20,10 +21,11 @@ from pinnsig.problem import (
     Problem,
     Robin,
 )
-from pinnsig.solver import Result, solve
+from pinnsig.solver import Result, resume, solve
 
 __all__ = [
     "Box",
+    "Callback",
     "Choice",
     "Coefficient",
     "Dirichlet",
@@ -37,5 +39,6 @@ __all__ = [
     "Robin",
     "TrainedModel",
     "load",
+    "resume",
     "solve",
 ]

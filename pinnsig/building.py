@@ -76,10 +76,16 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
 
 
-def run_sites(settings: Settings, problem: Problem) -> dict[str, Sites]:
-    """The points of every term of a run, by term; always the same for the same settings."""
+def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str, Sites]:
+    """The points of every term of a run, by term; always the same for the same settings.
+
+    Args:
+        settings: counts, sampler and seed.
+        problem: whose terms.
+        number: which draw; 0 gives the points that training starts with.
+    """
     counts = Counts(settings.collocation, settings.initial, settings.boundary)
-    return draw_sites(problem, counts, settings.sampler, settings.seed)
+    return draw_sites(problem, counts, settings.sampler, settings.seed, number)
 
 
 def build_objective(parts: Parts, engine: str | None = None) -> Objective:

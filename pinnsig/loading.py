@@ -86,16 +86,24 @@ def load(
         raise RunError(f"weights = {weights!r} cannot be: choose best or last")
     directory = RunDirectory.open(run)
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
-    model = build(settings, problem or _problem_of(directory, settings.problem)).model
+    model = build(settings, problem or problem_of(directory, settings.problem)).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
+    precisions = {tensor.dtype for tensor in state.values()}
     try:
+        if len(precisions) == 1:  # the last phase's, which need not be the first one's
+            model.to(*precisions)
         model.load_state_dict(state)
     except RuntimeError:
         raise RunError(f"the weights in {directory.path} do not fit its config.json") from None
     return TrainedModel(model, directory, settings)
 
 
-def _problem_of(directory: RunDirectory, name: str) -> type[Problem]:
+def problem_of(directory: RunDirectory, name: str) -> type[Problem]:
+    """The class that a run was solved with: the run's own copy of a user's file, else by name.
+
+    Raises:
+        ProblemError: it is a class that is not registered.
+    """
     file = problem_file(name)
     if file is None:
         if name not in problem_entries():

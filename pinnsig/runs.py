@@ -6,6 +6,7 @@ runs/<problem>/<time>-<id>/
     result.json          losses, errors, counts, stop reasons
     model.safetensors    weights of the lowest loss
     last.safetensors     weights at the end
+    state.safetensors    what `resume` goes on from (`pinnsig.checkpoints`)
     problem.py           the user's own file, where the problem came from one
     figures/
 """
@@ -15,21 +16,26 @@ import math
 import os
 import platform
 import secrets
-import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from pinnsig.errors import RunError
 from pinnsig.problem import problem_file
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
 
@@ -94,35 +100,91 @@ class RunDirectory:
 
     def write_json(self, name: str, data: Mapping[str, Any]) -> None:
         """Write a JSON file atomically."""
-        self._replace(name, lambda path: path.write_text(dumps(data, 2) + "\n", encoding="utf-8"))
+        self.write_bytes(name, (dumps(data, 2) + "\n").encode())
 
-    def append_metrics(self, record: Mapping[str, Any]) -> None:
-        """Add one line to metrics.jsonl."""
+    def append_metrics(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Add a line for each record to metrics.jsonl.
+
+        Raises:
+            RunError: they cannot all be written.
+        """
         path = self.path / "metrics.jsonl"
-        try:
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(dumps(record) + "\n")
-        except OSError as error:
-            raise RunError(f"cannot write {path}: {error.strerror}") from None
+        with self._writing("metrics.jsonl"), path.open("a", encoding="utf-8") as stream:
+            stream.write("".join(dumps(record) + "\n" for record in records))
+
+    def cut_metrics(self, number: int, iteration: int) -> None:
+        """Leave out of metrics.jsonl what lies behind an iteration of a phase, and a torn line."""
+        kept = []
+        for record in self.metrics():
+            if (record["number"], record["iteration"]) > (number, iteration):
+                break
+            kept.append(record)
+        text = "".join(dumps(record) + "\n" for record in kept)
+        self.write_bytes("metrics.jsonl", text.encode())
 
     def save_weights(self, name: str, weights: Mapping[str, Tensor]) -> None:
         """Write named tensors atomically."""
         plain = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in weights.items()}
-        self._replace(name, lambda path: save_file(plain, path))
+        self.write_bytes(name, save(plain))
 
     def copy_problem(self, source: str | Path) -> None:
         """Keep the user's own problem file with the run."""
-        self._replace("problem.py", lambda path: shutil.copyfile(source, path))
+        with self._writing("problem.py"):
+            data = Path(source).read_bytes()
+        self.write_bytes("problem.py", data)
 
-    def _replace(self, name: str, write: Any) -> None:
-        part = self.path / f".{name}.{os.getpid()}.part"
+    def write_bytes(self, name: str, data: bytes, keep: str | None = None) -> None:
+        """Write a file atomically.
+
+        Args:
+            name: the file.
+            data: its contents.
+            keep: what the file that was there is then called; None drops it.
+
+        Raises:
+            RunError: it cannot be written; what was there still is.
+        """
+        path, part = self.path / name, self.path / f".{name}.{os.getpid()}.part"
+        with self._writing(name):
+            try:
+                with part.open("wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                if keep is not None and path.exists():
+                    path.replace(self.path / keep)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
         try:
-            write(part)
-            part.replace(self.path / name)
+            yield
         except OSError as error:
             raise RunError(f"cannot write {self.path / name}: {error.strerror}") from None
-        finally:
-            part.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training this run; the lock ends with the process.
+
+        Raises:
+            RunError: another process has it, or the directory cannot be written.
+        """
+        with self._writing(".lock"):
+            stream = (self.path / ".lock").open("w", encoding="utf-8")
+        with stream:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise RunError(f"{self.path} is being trained by another process") from None
+                except OSError:  # some network file systems have no locks
+                    pass
+            for left in self.path.glob(".*.part"):  # of a process that was killed
+                left.unlink(missing_ok=True)
+            yield
+        (self.path / ".lock").unlink(missing_ok=True)
 
     # --- reading --------------------------------------------------------------------------------
 

@@ -1,29 +1,34 @@
-"""`solve`: one run from settings to a run directory."""
+"""`solve` and `resume`: one run, from settings to a run directory, and on from its checkpoint."""
 
-import contextlib
-import dataclasses
 import inspect
-import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from pinnsig.building import Parts, build, build_objective
-from pinnsig.errors import ProblemError, RunError
-from pinnsig.evaluation import Comparison, compare, max_error, relative_l2
+from pinnsig.callbacks import Callback, Callbacks
+from pinnsig.checkpoints import load_checkpoint
+from pinnsig.errors import ProblemError, RunError, SettingsError
+from pinnsig.evaluation import compare, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
+from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
-from pinnsig.optim import LBFGS, Adam
+from pinnsig.loading import WEIGHTS, problem_of
+from pinnsig.logbook import Logbook
+from pinnsig.phasing import build_phases, build_weighting
 from pinnsig.problem import Problem, absolute, problem_file
+from pinnsig.results import result_data, true_losses
+from pinnsig.resuming import changed_settings
 from pinnsig.runs import RunDirectory, environment
-from pinnsig.settings import resolve
-from pinnsig.training import Observer, Outcome, Phase, Record, Trainer
+from pinnsig.settings import read_config, resolve
+from pinnsig.training import Limits, Outcome, Record, Trainer
+
+ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,7 @@ def solve(
     *,
     runs: str | Path = "runs",
     figures: bool = True,
-    observe: Observer | None = None,
-    announce: Callable[[Parts, Path], None] | None = None,
-    interrupting: Callable[[], None] | None = None,
+    callbacks: Sequence[Callback] = (),
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -60,9 +63,7 @@ def solve(
         problem: a registered name, a file (`my_pde.py`, `my_pde.py:Heat`), or a Problem class.
         runs: where run directories go.
         figures: whether to draw them.
-        observe: sees every iteration (`pinnsig.training.Record`).
-        announce: called once everything is checked, just before training.
-        interrupting: called at Ctrl-C, which ends training after the present step.
+        callbacks: what sees the run (`pinnsig.callbacks.Callback`).
         given: settings by name (`pinnsig.settings.Settings`).
 
     Raises:
@@ -72,138 +73,181 @@ def solve(
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
-    run = _Run(build(settings, kind), figures)
-    with interruptible(interrupting) as interrupted:
-        return run.execute(runs, observe, announce, interrupted)
+    run = _Run(build(settings, kind), figures, callbacks)
+    with interruptible(run.callbacks.interrupting) as interruption:
+        return run.begin(runs, interruption)
+
+
+def resume(
+    run: str | Path,
+    *,
+    problem: type[Problem] | None = None,
+    figures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    **changes: Any,
+) -> Result:
+    """Go on with a run from its checkpoint, as if it had never been interrupted.
+
+    On a CPU, with as many threads as before, the weights come out the same bit for bit.
+
+    Args:
+        run: the run directory, wherever it is now.
+        problem: the problem's class, where the run was started from Python with a class.
+        figures: whether to draw them.
+        callbacks: what sees the run.
+        changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
+            limits, device, how often to log and save.
+
+    Raises:
+        RunError: no run there, no checkpoint that can be used, or nothing left to do.
+        SettingsError: a change that cannot be made; nothing is changed then.
+        PinnsigError: the problem or the device cannot be had.
+    """
+    directory = RunDirectory.open(run)
+    with directory.locked():
+        state, notice = load_checkpoint(directory)
+        saved = read_config(directory.path / "config.json")
+        settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
+        parts = build(settings, problem or problem_of(directory, settings.problem))
+        going = _Run(parts, figures, callbacks)
+        with interruptible(going.callbacks.interrupting) as interruption:
+            return going.go_on(directory, state, [notice] if notice else [], interruption)
 
 
 class _Run:
     """The steps of one run, in order."""
 
-    def __init__(self, parts: Parts, figures: bool) -> None:
+    def __init__(self, parts: Parts, figures: bool, callbacks: Sequence[Callback]) -> None:
         self.parts = parts
         self.figures = figures
+        self.callbacks = Callbacks(callbacks)
+        self.at_start: dict[str, Any] = {}
+        self.resumed = 0
         settings = parts.settings
-        self.objective = build_objective(parts)
-        self.phases = [
-            Phase(Adam(settings.lr), settings.adam),
-            Phase(LBFGS(), settings.lbfgs),
-        ]
+        limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
+        if settings.stop_error is not None and not parts.problem.has("solution"):
+            raise SettingsError("stop_error: the problem has no solution to measure it against")
+        self.trainer = Trainer(
+            build_objective(parts),
+            build_phases(parts),
+            weighting=build_weighting(parts),
+            error=lambda: relative_l2(compare(parts.model)),
+            error_every=settings.error_every or (ERROR_EVERY if any(limited) else 0),
+            save_every=settings.checkpoint_every,
+        )
 
-    def execute(
-        self,
-        runs: str | Path,
-        observe: Observer | None,
-        announce: Callable[[Parts, Path], None] | None,
-        interrupted: Callable[[], bool],
-    ) -> Result:
-        begun = time.perf_counter()
-        model = self.parts.model
-        trainer = Trainer(self.objective, self.phases, interrupted=interrupted)
+    def begin(self, runs: str | Path, interruption: Interruption) -> Result:
+        """Make a run directory and train in it."""
+        parts, trainer = self.parts, self.trainer
         # both meet all of the problem's own code: its faults show before a directory is made
-        first = guarded(model.problem, "residual or a condition", trainer.start)
-        l2_at_start = relative_l2(compare(model))
-        directory = self._open(runs)
-        if announce is not None:
-            told = (*self.parts.notices, *self.objective.notices)
-            announce(replace(self.parts, notices=told), directory.path)
-        if self.figures:
-            draw_initial_activations(directory, model, self.objective.blocks[0].points)
-        trainer.observe = self._observer(directory, observe)
+        first = guarded(parts.problem, "residual or a condition", trainer.start)
+        self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
+        settings = parts.settings
+        directory = RunDirectory.create(runs, settings.problem)
+        with directory.locked():
+            self._write_config(directory)
+            file = problem_file(settings.problem)
+            if file is not None:
+                directory.copy_problem(file.path)
+            if self.figures:
+                points = trainer.objective.blocks[0].points
+                draw_initial_activations(directory, parts.model, points)
+            return self._train(directory, [], interruption, first)
+
+    def go_on(
+        self,
+        directory: RunDirectory,
+        state: dict[str, Any],
+        notices: list[str],
+        interruption: Interruption,
+    ) -> Result:
+        """Train on from a checkpoint."""
+        trainer = self.trainer
+        trainer.limits = self._limits(interruption)
+        trainer.load(state["trainer"])
+        self.at_start, self.resumed = state["at_start"], state["resumed"] + 1
+        if trainer.next_phase() is None:
+            last = trainer.reports[-1]
+            raise RunError(
+                f"{directory.path} has nothing left to do: {last.name} ended after "
+                f"{last.iterations} iterations ({last.stop}); give it more iterations or a phase"
+            )
+        threads = torch.get_num_threads()
+        if self.parts.settings.device == "cpu" and threads != state["threads"]:
+            notices.append(
+                f"the run had {state['threads']} threads and now has {threads}: the last digits "
+                "may differ (OMP_NUM_THREADS)"
+            )
+        reports = trainer.reports
+        directory.cut_metrics(len(reports), reports[-1].iterations if reports else 0)
+        self._write_config(directory)
+        return self._train(directory, notices, interruption, None)
+
+    def _train(
+        self,
+        directory: RunDirectory,
+        notices: list[str],
+        interruption: Interruption,
+        first: Record | None,
+    ) -> Result:
+        parts, trainer = self.parts, self.trainer
+        told = (*parts.notices, *trainer.objective.notices, *notices)
+        self.callbacks.started(replace(parts, notices=told), directory.path)
+        book = Logbook(directory, parts.settings.log_every, self.callbacks.noticed)
+        trainer.watcher = Callbacks([book, *self.callbacks.members])
+        trainer.limits = self._limits(interruption)
+        trainer.save = book.saver(self._state)
         try:
             outcome = trainer.run(first)
         except BaseException:  # whatever ends a run, its best weights are kept
-            with contextlib.suppress(RunError):
-                self._save(directory, "model", trainer.best)
+            self._save_quietly(directory)
             raise
+        return self._finish(directory, outcome)
+
+    def _finish(self, directory: RunDirectory, outcome: Outcome) -> Result:
+        parts, trainer = self.parts, self.trainer
         self._save(directory, "last", outcome.last)
-        self._save(directory, "model", outcome.best)
-        comparisons = compare(model)
-        result = self._result(directory, outcome, comparisons, l2_at_start, begun)
-        directory.write_json("result.json", result)
+        self._save(directory, "best", outcome.best)
+        losses = true_losses(trainer.objective, directory)
+        comparisons = compare(parts.model)
+        data = result_data(parts, trainer.objective, outcome, comparisons, losses, self.at_start)
+        seconds = time.perf_counter() - trainer.begun
+        data = {"run": str(directory.path), **data, "seconds": seconds, "resumed": self.resumed}
+        directory.write_json("result.json", data)
         if self.figures:
             draw_figures(directory, comparisons)
-        return Result(directory.path, result)
+        result = Result(directory.path, data)
+        self.callbacks.finished(result)
+        return result
 
-    def _save(self, directory: RunDirectory, name: str, values: Tensor) -> None:
-        """Set the parameters, and write them down."""
-        self.objective.flat.restore(values)
-        directory.save_weights(f"{name}.safetensors", self.parts.model.state_dict())
-
-    def _open(self, runs: str | Path) -> RunDirectory:
-        settings = self.parts.settings
-        directory = RunDirectory.create(runs, settings.problem)
-        resolved = {**settings.as_dict(), "engine": self.objective.engine.name}
-        directory.write_json("config.json", {**resolved, "environment": environment()})
-        file = problem_file(settings.problem)
-        if file is not None:
-            directory.copy_problem(file.path)
-        return directory
-
-    def _observer(self, directory: RunDirectory, also: Observer | None) -> Observer:
-        every = self.parts.settings.log_every
-
-        def observe(record: Record) -> None:
-            due = record.iteration % every == 0 or record.iteration == record.total
-            if due or not math.isfinite(record.loss):
-                directory.append_metrics(dataclasses.asdict(record))
-            if also is not None:
-                also(record)
-
-        return observe
-
-    def _result(
-        self,
-        directory: RunDirectory,
-        outcome: Outcome,
-        comparisons: Mapping[str, Comparison],
-        l2_at_start: float | None,
-        begun: float,
-    ) -> dict[str, Any]:
-        parts, settings = self.parts, self.parts.settings
-        about = parts.initializer.describe(parts.activation, settings.depth)
+    def _state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """What a checkpoint holds."""
         return {
-            "run": str(directory.path),
-            "problem": settings.problem,
-            "activation": parts.activation.expression,
-            "scale": settings.scale,
-            "initializer": parts.initializer.spec,
-            "initialization": about.as_dict(),
-            "best_loss": outcome.best_loss,
-            "last_loss": outcome.last_loss,
-            "terms": outcome.terms,
-            "relative_l2": relative_l2(comparisons),
-            "relative_l2_at_start": l2_at_start,
-            "max_error": max_error(comparisons),
-            "coefficients": {k: float(v.detach()) for k, v in parts.model.coefficients().items()},
-            "seconds": time.perf_counter() - begun,
-            "iterations": sum(phase.iterations for phase in outcome.phases),
-            "evaluations": self.objective.evaluations,
-            "stop": outcome.stop,
-            "phases": [dataclasses.asdict(phase) for phase in outcome.phases],
-            "parameters": len(self.objective.flat),
-            "engine": self.objective.engine.name,
-            "preset": settings.preset,
+            "trainer": state,
+            "at_start": self.at_start,
+            "resumed": self.resumed,
+            "threads": torch.get_num_threads(),
         }
 
+    def _limits(self, interruption: Interruption) -> Limits:
+        settings = self.parts.settings
+        return Limits(
+            settings.max_seconds, settings.stop_loss, settings.stop_error, interruption.asked
+        )
 
-@contextlib.contextmanager
-def interruptible(interrupting: Callable[[], None] | None) -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a question that the training loop asks; the second one kills."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
-        return
+    def _write_config(self, directory: RunDirectory) -> None:
+        settings = {
+            **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
+        }  # fmt: skip
+        directory.write_json("config.json", {**settings, "environment": environment()})
 
-    def handle(signum: int, frame: Any) -> None:
-        del signum, frame
-        asked.set()
-        signal.signal(signal.SIGINT, before)
-        if interrupting is not None:
-            interrupting()
+    def _save(self, directory: RunDirectory, which: str, values: Tensor) -> None:
+        """Set the parameters, and write them down."""
+        self.trainer.objective.flat.restore(values)
+        directory.save_weights(WEIGHTS[which], self.parts.model.state_dict())
 
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
+    def _save_quietly(self, directory: RunDirectory) -> None:
+        try:
+            self._save(directory, "best", self.trainer.best)
+        except RunError:
+            return

@@ -39,11 +39,10 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     run = RunDirectory.create(tmp_path, "burgers")
     run.write_json("result.json", {"a": 1})
 
-    def full(path: Path, *arguments: object, **named: object) -> None:
-        path.touch()
+    def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(runs_module.os, "fsync", full)
     with pytest.raises(RunError, match=r"cannot write .*result\.json: No space left"):
         run.write_json("result.json", {"a": 2})
     assert run.read_json("result.json") == {"a": 1}
@@ -64,8 +63,7 @@ def test_weights_are_tensors_and_nothing_else(tmp_path: Path):
 
 def test_metrics_end_at_a_line_cut_off(tmp_path: Path):
     run = RunDirectory.create(tmp_path, "burgers")
-    for i in range(3):
-        run.append_metrics({"iteration": i, "loss": math.nan})
+    run.append_metrics({"iteration": i, "loss": math.nan} for i in range(3))
     log = run.path / "metrics.jsonl"
     log.write_bytes(log.read_bytes()[:-5])
     assert list(run.metrics()) == [{"iteration": i, "loss": None} for i in range(2)]

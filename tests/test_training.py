@@ -14,7 +14,7 @@ from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Box, Dirichlet, Problem
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, Phase, Trainer
+from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, Limits, Phase, Trainer, Watcher
 
 
 class Poisson(Problem):
@@ -28,6 +28,14 @@ class Poisson(Problem):
 
     def solution(self, x):
         return torch.sin(math.pi * x)
+
+
+class Records(Watcher):
+    def __init__(self):
+        self.seen = []
+
+    def recorded(self, record):
+        self.seen.append(record)
 
 
 def objective(depth=2, width=20, n=65, weight=100.0, problem=None, seed=0):
@@ -77,10 +85,10 @@ def test_negative_counts_are_refused():
 
 def test_best_and_last_are_kept_apart():
     made = objective(width=8)
-    seen = []
+    records = Records()
     phases = [Phase(Adam(0.3), 40)]  # a rate so large that the loss jumps about
-    outcome = Trainer(made, phases, observe=lambda record: seen.append(record.loss)).run()
-    assert outcome.best_loss <= min(seen)
+    outcome = Trainer(made, phases, records).run()
+    assert outcome.best_loss <= min(record.loss for record in records.seen)
     assert outcome.last_loss >= outcome.best_loss
     assert float(made.losses().loss) == pytest.approx(outcome.last_loss)
     made.flat.restore(outcome.best)
@@ -91,8 +99,9 @@ def test_best_and_last_are_kept_apart():
 
 def test_records_tell_loss_and_terms_of_the_same_parameters():
     made = objective(width=5)
-    records = []
-    Trainer(made, [Phase(Adam(1e-3), 3), Phase(LBFGS(), 10)], observe=records.append).run()
+    watcher = Records()
+    Trainer(made, [Phase(Adam(1e-3), 3), Phase(LBFGS(), 10)], watcher).run()
+    records = watcher.seen
     assert [r.phase for r in records] == ["start"] + ["adam"] * 3 + ["lbfgs"] * 10
     for r in records:
         assert r.loss == pytest.approx(r.terms["residual"] + 100 * r.terms["boundary"], rel=1e-12)
@@ -134,9 +143,9 @@ def test_a_loss_that_is_not_finite_at_the_start_names_its_term():
 
 def test_an_interruption_finishes_the_step():
     made = objective(width=5)
-    records = []
-    trainer = Trainer(made, [Phase(Adam(1e-3), 50), Phase(LBFGS(), 50)], observe=records.append,
-                      interrupted=lambda: len(records) > 5)  # fmt: skip
+    watcher = Records()
+    limits = Limits(interrupted=lambda: len(watcher.seen) > 5)
+    trainer = Trainer(made, [Phase(Adam(1e-3), 50), Phase(LBFGS(), 50)], watcher, limits)
     outcome = trainer.run()
     assert outcome.stop == INTERRUPTED
     assert outcome.phases[0].iterations == 5
@@ -157,11 +166,12 @@ def live_tensors():
 def test_fault_a6_memory_does_not_grow_with_steps():
     made, counts = objective(width=5), {}
 
-    def observe(record):
-        if record.iteration in (50, 200):
-            counts[record.iteration] = live_tensors()
+    class Count(Watcher):
+        def recorded(self, record):
+            if record.iteration in (50, 200):
+                counts[record.iteration] = live_tensors()
 
-    Trainer(made, [Phase(Adam(1e-3), 200)], observe=observe).run()
+    Trainer(made, [Phase(Adam(1e-3), 200)], Count()).run()
     assert counts[50] == counts[200]
 
 

@@ -10,7 +10,7 @@ import torch
 from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
-from pinnsig.cli.solving import solve
+from pinnsig.cli.solving import resume, solve
 from pinnsig.errors import PinnsigError
 
 BAD_INPUT = 2
@@ -26,7 +26,18 @@ def cli() -> None:
     """
 
 
-for _command in (solve, problems, activations, init, check_activation, show, plot, predict, bench):
+for _command in (
+    solve,
+    resume,
+    problems,
+    activations,
+    init,
+    check_activation,
+    show,
+    plot,
+    predict,
+    bench,
+):
     cli.add_command(_command)
 
 

@@ -43,8 +43,10 @@ def show(run: Path, as_json: bool) -> None:
             print_table(head, result[name].items())
     if result.get("phases"):
         click.echo()
-        head = ("phase", "iterations", "evaluations", "seconds", "stop")
+        head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
         print_table(head, [tuple(phase.values()) for phase in result["phases"]])
+    for doubt in result.get("suspicious", ()):
+        click.echo(f"\nsuspicious: {doubt}")
 
 
 @click.command()

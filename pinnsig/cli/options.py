@@ -27,6 +27,9 @@ def _option(setting: Field[Any]) -> Callable[[Any], Any]:
     flag = "--" + setting.name.replace("_", "-")
     about = setting.metadata["help"]
     metavar = setting.metadata["metavar"]
+    if setting.type == list[dict[str, Any]]:
+        return click.option("--phase", setting.name, multiple=True, metavar=metavar, help=about,
+                            callback=_listed)  # fmt: skip
     if setting.type in (dict[str, Any], dict[str, float]):
         return click.option(flag, setting.name, multiple=True, metavar=metavar, help=about,
                             callback=_pairs)  # fmt: skip
@@ -34,9 +37,9 @@ def _option(setting: Field[Any]) -> Callable[[Any], Any]:
         return click.option(flag, setting.name, is_flag=True, default=None, help=about)
     if setting.default is not None:
         about += f"  [{setting.default}]"
-    kind = setting.type if setting.type in COUNTED else str
-    if setting.name in ("p", "sigma_b"):
-        kind = _NumberOr("auto") if setting.name == "p" else float
+    kind = next((k for k in COUNTED if setting.type in (k, k | None)), str)
+    if setting.name == "p":
+        kind = _NumberOr("auto")
     return click.option(flag, setting.name, type=kind, default=None, metavar=metavar, help=about)
 
 
@@ -55,6 +58,12 @@ class _NumberOr(click.ParamType):
             return float(value)
         except ValueError:
             self.fail(f"{value!r} is neither a number nor {self.other!r}", param, ctx)
+
+
+def _listed(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+    """What was given any number of times; None if never."""
+    del ctx, param
+    return list(values) or None
 
 
 def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:

@@ -10,16 +10,14 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from pinnsig.callbacks import Callback
 from pinnsig.training import Record
 
 LINES_PER_PHASE = 10
 
 
-class Silent:
+class Silent(Callback):
     """Shows nothing."""
-
-    def __call__(self, record: Record) -> None:
-        """Ignore an iteration."""
 
     def __enter__(self) -> Self:
         return self
@@ -36,14 +34,14 @@ class Silent:
 class Lines(Silent):
     """A line at the start, about every tenth of a phase, and at its end."""
 
-    def __call__(self, record: Record) -> None:
+    def recorded(self, record: Record) -> None:
         """Print a line if it is time for one."""
         every = max(record.total // LINES_PER_PHASE, 1)
         if record.iteration % every == 0 or record.iteration == record.total:
             count = f" {record.iteration}/{record.total}" if record.total else ""
             click.echo(
                 f"{record.phase}{count}  loss {record.loss:.4e}  "
-                f"best {record.best_loss:.4e}  {_terms(record)}  {record.seconds:.1f} s",
+                f"best {record.best_loss:.4e}  {_details(record)}  {record.seconds:.1f} s",
                 err=True,
             )
 
@@ -71,18 +69,18 @@ class Bar(Silent):
             TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
         )
-        self.tasks: dict[str, TaskID] = {}
+        self.tasks: dict[int, TaskID] = {}
 
-    def __call__(self, record: Record) -> None:
+    def recorded(self, record: Record) -> None:
         """Move the bar of the record's phase."""
-        self.progress.line = _terms(record)
-        if record.phase == "start":
+        self.progress.line = _details(record)
+        if not record.number:
             return
         text = f"loss {record.loss:.3e}  best {record.best_loss:.3e}"
-        if record.phase not in self.tasks:
+        if record.number not in self.tasks:
             task = self.progress.add_task(record.phase, total=record.total, text=text)
-            self.tasks[record.phase] = task
-        self.progress.update(self.tasks[record.phase], completed=record.iteration, text=text)
+            self.tasks[record.number] = task
+        self.progress.update(self.tasks[record.number], completed=record.iteration, text=text)
 
     def __enter__(self) -> Self:
         self.progress.start()
@@ -104,5 +102,9 @@ def progress(quiet: bool) -> Silent:
     return Bar() if sys.stderr.isatty() else Lines()
 
 
-def _terms(record: Record) -> str:
-    return "  ".join(f"{name} {value:.2e}" for name, value in record.terms.items())
+def _details(record: Record) -> str:
+    """Every term, and the error where it was measured."""
+    terms = [f"{name} {value:.2e}" for name, value in record.terms.items()]
+    if record.relative_l2 is not None:
+        terms.append(f"relative L2 {record.relative_l2:.2e}")
+    return "  ".join(terms)

@@ -1,18 +1,24 @@
-"""`pinnsig solve`."""
+"""`pinnsig solve` and `pinnsig resume`."""
 
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pinnsig.building import Parts
+from pinnsig.callbacks import Callback
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.settings import read_config
+from pinnsig.solver import Result
+from pinnsig.solver import resume as run_resume
 from pinnsig.solver import solve as run_solve
-from pinnsig.training import INTERRUPTED, NON_FINITE
+from pinnsig.tensorboard import TensorBoard
+from pinnsig.training import FINISHED, INTERRUPTED, PhaseReport
 
 SUMMARY = (
     "best_loss", "last_loss", "relative_l2", "max_error", "seconds", "iterations", "evaluations",
@@ -20,14 +26,24 @@ SUMMARY = (
 )  # fmt: skip
 
 
+def running_options(command: Any) -> Any:
+    """The options of every command that trains."""
+    for option in (
+        click.option("--quiet", is_flag=True, help="show no progress"),
+        click.option("--json", "as_json", is_flag=True, help="print the result on stdout as JSON"),
+        click.option("--tensorboard", is_flag=True, help="write to RUN/tensorboard as well"),
+        click.option("--no-figures", is_flag=True, help="draw no figures"),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("problem", required=False)
 @setting_options()
 @click.option("--config", type=click.Path(path_type=Path), help="settings from a TOML or JSON file")
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
-@click.option("--no-figures", is_flag=True, help="draw no figures")
-@click.option("--json", "as_json", is_flag=True, help="print the result on stdout as JSON")
-@click.option("--quiet", is_flag=True, help="show no progress")
+@running_options
 @click.pass_context
 def solve(
     context: click.Context,
@@ -35,6 +51,7 @@ def solve(
     config: Path | None,
     runs: str,
     no_figures: bool,
+    tensorboard: bool,
     as_json: bool,
     quiet: bool,
     **flags: Any,
@@ -55,42 +72,99 @@ def solve(
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
 
-    def announce(parts: Parts, path: Path) -> None:
-        if not quiet:
-            click.echo(header(parts, chosen="preset" in given), err=True)
-            click.echo(f"run {path}", err=True)
-        for notice in parts.notices:
-            click.echo(f"notice: {notice}", err=True)
+    def work(callbacks: list[Callback]) -> Result:
+        return run_solve(named, runs=runs, figures=not no_figures, callbacks=callbacks, **given)
 
+    _run(context, work, "preset" in given, tensorboard, as_json, quiet)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@setting_options()
+@running_options
+@click.pass_context
+def resume(
+    context: click.Context,
+    run: Path,
+    no_figures: bool,
+    tensorboard: bool,
+    as_json: bool,
+    quiet: bool,
+    **changes: Any,
+) -> None:
+    """Go on with a run from its checkpoint.
+
+    RUN is its directory, wherever it is now. More iterations (--adam, --lbfgs) make a run longer
+    that has come to its end, --phase adds one, and limits, device, logging and saving may change;
+    what the weights and points were made with may not.
+    """
+
+    def work(callbacks: list[Callback]) -> Result:
+        return run_resume(run, figures=not no_figures, callbacks=callbacks, **changes)
+
+    _run(context, work, True, tensorboard, as_json, quiet)
+
+
+def _run(
+    context: click.Context,
+    work: Callable[[list[Callback]], Result],
+    chosen: bool,
+    tensorboard: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     with progress(quiet) as shown:
-        result = run_solve(
-            named,
-            runs=runs,
-            figures=not no_figures,
-            observe=shown,
-            announce=announce,
-            interrupting=say_interrupting,
-            **given,
-        )
-    for phase in result.phases:
-        if phase["stop"] == NON_FINITE:
-            click.echo(
-                f"notice: {phase['name']} stopped at iteration {phase['iterations']}: "
-                f"{NON_FINITE}; the best weights before it are kept",
-                err=True,
-            )
+        talk = _Talk(chosen, quiet)
+        result = work([talk, shown, *([TensorBoard()] if tensorboard else [])])
     if as_json:
         print_json(result.data)
     else:
         print_pairs({name: result.data[name] for name in SUMMARY})
     if result.stop == INTERRUPTED:
-        context.exit(130)
+        context.exit(128 + (talk.signal or signal.SIGINT))
 
 
-def say_interrupting() -> None:
-    """Tell whoever pressed Ctrl-C that it was heard."""
-    # within a signal handler a buffered stream may be busy: write past it
-    os.write(2, b"\nfinishing this step, then saving; Ctrl-C again to stop at once\n")
+class _Talk(Callback):
+    """Says on stderr what is trained, and what a user should know."""
+
+    def __init__(self, chosen: bool, quiet: bool) -> None:
+        self.chosen = chosen
+        self.quiet = quiet
+        self.signal: int | None = None
+
+    def started(self, parts: Parts, path: Path) -> None:
+        """See `Callback.started`."""
+        if not self.quiet:
+            click.echo(header(parts, self.chosen), err=True)
+            click.echo(f"run {path}", err=True)
+        for notice in parts.notices:
+            self.noticed(notice)
+
+    def noticed(self, text: str) -> None:
+        """See `Watcher.noticed`."""
+        click.echo(f"notice: {text}", err=True)
+
+    def phase_ended(self, report: PhaseReport) -> None:
+        """See `Watcher.phase_ended`."""
+        if report.stop == FINISHED or (self.quiet and not report.advice):
+            return
+        advice = f"; {report.advice}" if report.advice else ""
+        self.noticed(
+            f"{report.name} stopped at iteration {report.iterations}: {report.stop}{advice}"
+        )
+
+    def interrupting(self, number: int) -> None:
+        """See `Callback.interrupting`."""
+        self.signal = number
+        # within a signal handler a buffered stream may be busy: write past it
+        os.write(2, b"\nfinishing this step, then saving; Ctrl-C again to stop at once\n")
+
+    def finished(self, result: Result) -> None:
+        """See `Callback.finished`."""
+        for doubt in result.suspicious:
+            self.noticed(f"suspicious: {doubt}")
+        if result.stop == INTERRUPTED and not self.quiet:
+            click.echo(f"go on with: pinnsig resume {result.path}", err=True)
 
 
 def header(parts: Parts, chosen: bool) -> str:
@@ -98,10 +172,11 @@ def header(parts: Parts, chosen: bool) -> str:
     s = parts.settings
     other = "quick" if s.preset == "paper" else "paper"
     why = "as asked" if chosen else f"the default on {s.device.partition(':')[0]}"
+    phases = ", ".join(f"{phase.optimizer} {phase.iterations}" for phase in s.phase_list())
     return (
         f"{s.problem}: {parts.activation.expression}, {parts.initializer.spec}, "
         f"{s.depth} x {s.width}, {s.dtype} on {s.device}\n"
         f"preset {s.preset} ({why}; --preset {other} for the other): "
-        f"{s.collocation} + {s.initial} + {s.boundary} points, Adam {s.adam}, L-BFGS {s.lbfgs}, "
+        f"{s.collocation} + {s.initial} + {s.boundary} points, {phases}, "
         f"learning rate {s.lr:.3g}"
     )

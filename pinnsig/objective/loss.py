@@ -75,6 +75,9 @@ class Objective:
         deterministic: bool = False,
     ) -> None:
         self.model = model
+        self.sites = dict(sites)
+        self.deterministic = deterministic
+        self.engine_name = engine if isinstance(engine, str) else engine.name
         self.flat = FlatParameters(model.parameters())
         model.bind()
         self.blocks = make_blocks(model.problem, sites, self.flat.values)
@@ -84,7 +87,11 @@ class Objective:
         self.engine = engine
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
         self.weights = self._check_weights(weights or {})
+        self.given_weights: list[float] = self.weights.tolist()
         self.evaluations = 0
+        # of the collocation points, shape (N,): factors on their residuals, and these' sizes
+        self.attention: Tensor | None = None
+        self.sizes: Tensor | None = None
         self._recorded = Recorded(
             lambda: self._run(self.flat.gradient, self._chunks()), self.flat.values.device
         )
@@ -111,14 +118,73 @@ class Objective:
     def evaluate(self) -> Evaluation:
         """The loss at the present parameters; its gradient goes to `flat.gradient`."""
         self.evaluations += 1
-        terms = self._recorded()
-        return Evaluation((self.weights * terms).sum(), terms)
+        return self._evaluation(self._recorded())
 
     @torch.no_grad()
     def losses(self) -> Evaluation:
         """The loss at the present parameters, without its gradient and not counted."""
-        terms = self._run(None, self._chunks())
-        return Evaluation((self.weights * terms).sum(), terms)
+        return self._evaluation(self._run(None, self._chunks()))
+
+    def _evaluation(self, found: Tensor) -> Evaluation:
+        return Evaluation((self.weights * found[1]).sum(), found[0])
+
+    def attend(self, factors: Tensor | None) -> None:
+        """Multiply the residuals at the collocation points, in what is minimised only.
+
+        Args:
+            factors: shape (N,), of the first block's points, kept and read at each evaluation;
+                None ends it. With factors, `sizes` holds the residuals' 2-norms over the equations
+                after an evaluation.
+        """
+        self.attention = factors
+        self.sizes = None if factors is None else torch.zeros_like(factors)
+
+    def changed(
+        self, sites: Mapping[str, Sites] | None = None, dtype: torch.dtype | None = None
+    ) -> "Objective":
+        """The same loss of the same model at other points, or in another precision.
+
+        The model changes with it; this objective is not to be used any more.
+        """
+        if dtype is not None:
+            self.model.to(dtype)
+        given = dict(zip(self.term_names, self.given_weights, strict=True))
+        other = Objective(
+            self.model, self.engine_name, sites or self.sites, given, self.deterministic
+        )
+        other.evaluations = self.evaluations
+        return other
+
+    @torch.no_grad()
+    def residual_sizes(self, points: Tensor) -> Tensor:
+        """The 2-norm of the residuals of all equations at points inside the domain.
+
+        Args:
+            points: shape (N, dimensions).
+
+        Returns:
+            Shape (N,).
+        """
+        self.model.bind()
+        block = self.blocks[0]
+        longest = CHUNK_ELEMENTS_CPU // self._size()[0]
+        sizes = []
+        for part in points.to(self.flat.values).split(longest):
+            fields, at = self.model.fields(self.engine, part, block.plan)
+            squares = [r.square() for r in block.residual(fields, at, {}).values()]
+            sizes.append(torch.stack(squares).sum(0).sqrt())
+        return torch.cat(sizes)
+
+    def term_gradients(self) -> Tensor:
+        """Gradients of the mean squares of every term, without weights, shape (terms, P)."""
+        weights = self.weights.clone()
+        found = self.flat.values.new_zeros(len(self.term_names), len(self.flat))
+        for i, gradient in enumerate(found):
+            self.weights.zero_()[i] = 1.0
+            within = [c for c in self._chunks() if c.terms.start <= i < c.terms.stop]
+            self._run(gradient, within)
+        self.weights.copy_(weights)
+        return found
 
     def non_finite_terms(self) -> list[str]:
         """Names of the terms whose loss or gradient is not finite at the present parameters."""
@@ -132,7 +198,11 @@ class Objective:
         return found
 
     def _run(self, gradient: Tensor | None, chunks: list[Chunk]) -> Tensor:
-        """Mean squares of all terms, and the loss's gradient if there is room for it."""
+        """Mean squares of all terms, and the loss's gradient if there is room for it.
+
+        Returns:
+            Shape (2, terms): as they are, and with factors of points, as they are minimised.
+        """
         shares = balance([chunk.cost for chunk in chunks], self._threads())
         shares = [share for share in shares if share]
         coefficients = self.model.coefficients()
@@ -142,15 +212,15 @@ class Objective:
         wanted = [*self.model.network.parameters(), *leaves.values()]
 
         def work(share: int) -> tuple[Tensor, Tensor]:
-            terms = torch.zeros_like(self.weights)
+            terms = self.weights.new_zeros(2, len(self.weights))
             slope = torch.zeros_like(self.flat.values)
             parts = slope.split([leaf.numel() for leaf in wanted])
             with torch.set_grad_enabled(gradient is not None):
                 for job in shares[share]:
                     squares = self._squares(chunks[job])
-                    terms[chunks[job].terms] += squares.detach()
+                    terms[:, chunks[job].terms] += squares.detach()
                     if gradient is not None:
-                        loss = (self.weights[chunks[job].terms] * squares).sum()
+                        loss = (self.weights[chunks[job].terms] * squares[1]).sum()
                         for part, found in zip(parts, _slopes(loss, wanted), strict=True):
                             if found is not None:
                                 part += found.reshape(-1)
@@ -162,7 +232,7 @@ class Objective:
             for _, slope in found:  # in order, so the same every time
                 gradient += slope
             self._chain(gradient, coefficients)
-        return sum((terms for terms, _ in found), torch.zeros_like(self.weights))
+        return sum((t for t, _ in found), self.weights.new_zeros(2, len(self.weights)))
 
     def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
         """From slopes in the learned coefficients, last in the vector, to those in parameters."""
@@ -171,14 +241,20 @@ class Objective:
             gradient[i] *= slope
 
     def _squares(self, chunk: Chunk) -> Tensor:
-        """A chunk's share of its block's mean squares, shape (terms of the block,)."""
+        """A chunk's share of its block's mean squares, shape (2, terms of block); see `_run`."""
         block = chunk.block
         extra = {key: column[chunk.points] for key, column in block.extra.items()}
         fields, at = self.model.fields(self.engine, block.points[chunk.points], block.plan)
         residuals = block.residual(fields, at, extra)
-        sums = [r.square().sum(dtype=self.weights.dtype) for r in residuals.values()]
+        rows = [list(residuals.values())] * 2
+        if self.attention is not None and self.sizes is not None and block is self.blocks[0]:
+            factors = self.attention[chunk.points]
+            rows[1] = [factors * r for r in rows[0]]
+            self.sizes[chunk.points] = torch.stack(rows[0]).detach().norm(dim=0)
+        wide = self.weights.dtype
+        sums = [torch.stack([r.square().sum(dtype=wide) for r in row]) for row in rows]
         squares = torch.stack(sums) * (block.stride / len(block))
-        return squares if block.name == "residual" else squares.sum().reshape(1)
+        return squares if block.name == "residual" else squares.sum(1, keepdim=True)
 
     def _chunks(self) -> list[Chunk]:
         """All points in chunks: small enough for the cache, and no fewer than there are threads."""

@@ -1,70 +1,19 @@
-"""L-BFGS in its compact form, with a strong-Wolfe line search."""
+"""L-BFGS with a strong-Wolfe line search."""
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.optim.base import Evaluate, Optimizer, Step
+from pinnsig.optim.base import LIMIT, Allowed, Evaluate, Optimizer, Step, always
 from pinnsig.optim.line_search import StrongWolfe, Trial
+from pinnsig.optim.memory import Memory
 
-CONVERGED = "converged: gradient"
+CONVERGED_GRADIENT = "converged: gradient"
+CONVERGED_CHANGE = "converged: change"
 LINE_SEARCH_FAILED = "line search failed"
-EVALUATION_LIMIT = "evaluation limit"
-
-
-class Memory:
-    """The last pairs s, y and the product of the inverse Hessian's approximation with a vector.
-
-    Byrd, Nocedal and Schnabel, Math. Program. 63 (1994), theorem 2.2: two products with the
-    stacked pairs and a small triangular solve, in place of a loop over them.
-    """
-
-    def __init__(self, size: int, like: Tensor) -> None:
-        self.s = like.new_zeros(size, like.numel())
-        self.y = like.new_zeros(size, like.numel())
-        self.order: list[int] = []  # rows in use, oldest first
-        wide = like.dtype if like.device.type == "mps" else torch.float64
-        self.sy = torch.zeros(size, size, dtype=wide, device=like.device)
-        self.yy = torch.zeros_like(self.sy)
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def clear(self) -> None:
-        """Forget all pairs."""
-        self.order.clear()
-
-    def add(self, s: Tensor, y: Tensor) -> bool:
-        """Keep a pair, dropping the oldest; a pair without positive curvature is left out."""
-        curvature, size = float(s @ y), float(y @ y)
-        if not curvature > torch.finfo(s.dtype).eps * size:
-            return False
-        row = len(self.order) if len(self.order) < len(self.s) else self.order.pop(0)
-        self.order.append(row)
-        self.s[row], self.y[row] = s, y
-        self.sy[row, :], self.sy[:, row] = (self.y @ s).to(self.sy), (self.s @ y).to(self.sy)
-        self.yy[row, :] = self.yy[:, row] = (self.y @ y).to(self.yy)
-        return True
-
-    def solve(self, g: Tensor) -> Tensor:
-        """H g, with H's seed scaled by s.y / y.y of the newest pair."""
-        if not self.order:
-            return g.clone()
-        rows = torch.tensor(self.order, device=g.device)
-        sy, yy = self.sy[rows][:, rows], self.yy[rows][:, rows]
-        gamma = sy[-1, -1] / yy[-1, -1]
-        upper = torch.triu(sy)
-        p = (self.s @ g)[rows].to(sy)
-        q = (self.y @ g)[rows].to(sy)
-        u = torch.linalg.solve_triangular(upper, p[:, None], upper=True)[:, 0]
-        right = torch.diagonal(sy) * u + gamma * (yy @ u) - gamma * q
-        v = torch.linalg.solve_triangular(upper.T, right[:, None], upper=False)[:, 0]
-        along_s, along_y = g.new_zeros(len(self.s)), g.new_zeros(len(self.s))
-        along_s[rows], along_y[rows] = v.to(g), (-gamma * u).to(g)
-        return gamma.to(g) * g + along_s @ self.s + along_y @ self.y
 
 
 class LBFGS(Optimizer):
@@ -73,6 +22,8 @@ class LBFGS(Optimizer):
     Args:
         history: pairs kept.
         gradient_tolerance: stop once every entry of the gradient is this small.
+        change_tolerance: stop once a step changes the loss, relative to it, by no more than this;
+            0 lets it go on for as long as a line search finds a lower loss.
         c1, c2: the line search's constants, see `StrongWolfe`.
         trials: evaluations allowed in one line search.
 
@@ -86,88 +37,108 @@ class LBFGS(Optimizer):
         self,
         history: int = 50,
         gradient_tolerance: float = 1e-12,
+        change_tolerance: float = 0.0,
         c1: float = 1e-4,
         c2: float = 0.9,
         trials: int = 25,
     ) -> None:
         if history < 1 or trials < 1:
-            raise SettingsError(f"L-BFGS: history = {history} and trials = {trials} must be >= 1")
+            raise SettingsError(f"lbfgs: history = {history} and trials = {trials} must be >= 1")
         if not 0 < c1 < c2 < 1:
-            raise SettingsError(f"L-BFGS: c1 = {c1} and c2 = {c2} must have 0 < c1 < c2 < 1")
+            raise SettingsError(f"lbfgs: c1 = {c1} and c2 = {c2} must have 0 < c1 < c2 < 1")
+        if not (gradient_tolerance >= 0 and change_tolerance >= 0):
+            raise SettingsError(
+                f"lbfgs: tolerances {gradient_tolerance} and {change_tolerance} must not be below 0"
+            )
         self.history = history
         self.gradient_tolerance = gradient_tolerance
+        self.change_tolerance = change_tolerance
         self.c1, self.c2, self.trials = c1, c2, trials
         self.memory: Memory | None = None
         self.present: Trial | None = None  # loss and gradient at theta, once known
+        self.change = math.inf  # of the loss in the last step, relative
 
-    def step(self, theta: Tensor, evaluate: Evaluate, budget: int | None = None) -> Step:
+    def step(self, theta: Tensor, evaluate: Evaluate, allowed: Allowed = always) -> Step:
         """One iteration; the loss reported is the one at the new parameters."""
-        left = math.inf if budget is None else budget
         if self.memory is None:
             self.memory = Memory(self.history, theta)
         if self.present is None:
-            loss, gradient = evaluate()
-            left -= 1
-            self.present = Trial(0.0, loss, 0.0, gradient.clone())
+            if not allowed():
+                return Step(math.nan, LIMIT)
+            measured = evaluate()
+            self.present = Trial(0.0, measured.loss, 0.0, measured.gradient.clone())
+            self.memory.measure(self.present.gradient)
         start = self.present
         if not math.isfinite(start.loss):
             return Step(start.loss)
-        if float(start.gradient.abs().max()) <= self.gradient_tolerance:
-            return Step(start.loss, CONVERGED)
-        if left < 1:
-            return Step(start.loss, EVALUATION_LIMIT)
-        return self._search(theta, evaluate, start, left)
+        if self.memory.largest <= self.gradient_tolerance:
+            return Step(start.loss, CONVERGED_GRADIENT)
+        if self.change_tolerance and self.change <= self.change_tolerance:
+            return Step(start.loss, CONVERGED_CHANGE)
+        if not allowed():
+            return Step(start.loss, LIMIT)
+        return self._search(self.memory, theta, evaluate, start, allowed)
 
-    def _search(self, theta: Tensor, evaluate: Evaluate, start: Trial, left: float) -> Step:
-        memory = self.memory
-        assert memory is not None
+    def _search(
+        self, memory: Memory, theta: Tensor, evaluate: Evaluate, start: Trial, allowed: Allowed
+    ) -> Step:
         origin = theta.clone()
         while True:
-            direction = memory.solve(start.gradient).neg_()
-            slope = float(direction @ start.gradient)
+            direction, slope = memory.direction(start.gradient)
             if not slope < 0 and len(memory):
                 memory.clear()
                 continue
-            trials = int(min(self.trials, left))
-            found = self._line(theta, evaluate, origin, direction, start, slope, trials)
-            trial, used = found
-            left -= used
+            first = 1.0 if len(memory) else _first_step(origin, direction)
+
+            def at(t: float, along: Tensor = direction) -> Trial:
+                theta.copy_(origin).add_(along, alpha=t)
+                measured = evaluate(along)
+                return Trial(t, measured.loss, measured.slope, measured.gradient.clone())
+
+            rounding = 10 * torch.finfo(theta.dtype).eps
+            search = StrongWolfe(self.c1, self.c2, self.trials, rounding)
+            trial = search.search(at, Trial(0.0, start.loss, slope, start.gradient), first, allowed)
             if trial is not None:
-                memory.add(trial.t * direction, trial.gradient - start.gradient)
+                memory.add(trial.t * direction, trial.gradient - start.gradient, trial.gradient)
                 theta.copy_(origin).add_(direction, alpha=trial.t)
+                self.change = abs(start.loss - trial.loss) / abs(start.loss or 1.0)
                 self.present = trial
                 return Step(trial.loss)
             theta.copy_(origin)
-            if left < 1:
-                return Step(start.loss, EVALUATION_LIMIT)
+            if not allowed():
+                return Step(start.loss, LIMIT)
             if not len(memory):
                 return Step(start.loss, LINE_SEARCH_FAILED)
             memory.clear()  # once more, along the steepest descent
 
-    def _line(
-        self,
-        theta: Tensor,
-        evaluate: Evaluate,
-        origin: Tensor,
-        direction: Tensor,
-        start: Trial,
-        slope: float,
-        trials: int,
-    ) -> tuple[Trial | None, int]:
-        used = 0
+    def state(self) -> dict[str, Any]:
+        """Pairs, their products, and loss and gradient at the parameters."""
+        present = self.present
+        return {
+            "memory": None if self.memory is None else self.memory.state(),
+            "loss": None if present is None else present.loss,
+            "gradient": None if present is None else present.gradient,
+            "change": self.change if math.isfinite(self.change) else None,
+        }
 
-        def at(t: float) -> Trial:
-            nonlocal used
-            used += 1
-            theta.copy_(origin).add_(direction, alpha=t)
-            loss, gradient = evaluate()
-            return Trial(t, loss, float(direction @ gradient), gradient.clone())
+    def load(self, state: dict[str, Any], like: Tensor) -> None:
+        """See `Optimizer.load`."""
+        memory = state["memory"]
+        if memory is None:
+            return
+        self.memory = Memory.restored(self.history, memory, like)
+        same = len(memory["sy"]) == self.history + 1  # else the gradient has to be measured again
+        if state["loss"] is not None and same:
+            self.present = Trial(0.0, state["loss"], 0.0, state["gradient"].to(like, copy=True))
+        self.change = math.inf if state["change"] is None else state["change"]
 
-        rounding = 10 * torch.finfo(theta.dtype).eps
-        search = StrongWolfe(self.c1, self.c2, trials, rounding)
-        assert self.memory is not None
-        first = 1.0
-        if not len(self.memory):  # no curvature known: a step short against the parameters
-            length = float(torch.linalg.vector_norm(direction))
-            first = min(1.0, 1e-3 * max(1.0, float(torch.linalg.vector_norm(origin))) / length)
-        return search.search(at, Trial(0.0, start.loss, slope, start.gradient), first), used
+    def inherit(self, previous: Optimizer, like: Tensor) -> None:
+        """The pairs; loss and gradient are another precision's, or another loss's."""
+        super().inherit(previous, like)
+        self.present, self.change = None, math.inf
+
+
+def _first_step(origin: Tensor, direction: Tensor) -> float:
+    """Without a known curvature: a step that is short against the parameters."""
+    length = float(torch.linalg.vector_norm(direction))
+    return min(1.0, 1e-3 * max(1.0, float(torch.linalg.vector_norm(origin))) / length)

@@ -44,29 +44,44 @@ class StrongWolfe:
     trials: int = 25
     rounding: float = 1e-15
 
-    def search(self, at: Callable[[float], Trial], start: Trial, t: float) -> Trial | None:
+    def search(
+        self,
+        at: Callable[[float], Trial],
+        start: Trial,
+        t: float,
+        allowed: Callable[[], bool] = lambda: True,
+    ) -> Trial | None:
         """A point that meets the conditions; else the best that decreases the loss, else None.
 
         Args:
             at: evaluates a trial.
             start: the trial at t = 0; its slope is negative.
             t: the first step length tried.
+            allowed: asked before every evaluation; false ends the search.
         """
         previous = start
         for left in range(self.trials - 1, -1, -1):
+            if not allowed():
+                break
             trial = at(t)
             if self._meets(trial, start):
                 return trial
             if self._too_high(trial, start) or (previous.t > 0 and trial.loss >= previous.loss):
-                return self._zoom(at, start, previous, trial, left)
+                return self._zoom(at, start, previous, trial, left, allowed)
             if trial.slope >= 0:
-                return self._zoom(at, start, trial, previous, left)
+                return self._zoom(at, start, trial, previous, left, allowed)
             longer = _cubic_minimum(previous, trial)
             previous, t = trial, min(max(longer, 1.5 * trial.t), 10 * trial.t)
         return previous if previous.t > 0 else None
 
     def _zoom(
-        self, at: Callable[[float], Trial], start: Trial, low: Trial, high: Trial, left: int
+        self,
+        at: Callable[[float], Trial],
+        start: Trial,
+        low: Trial,
+        high: Trial,
+        left: int,
+        allowed: Callable[[], bool],
     ) -> Trial | None:
         """Shrink the bracket between `low`, the better end, and `high`."""
         for _ in range(left):
@@ -74,7 +89,7 @@ class StrongWolfe:
             t = _cubic_minimum(low, high) if high.finite else low.t + 0.1 * width
             nearest, farthest = sorted((low.t + 0.1 * width, high.t - 0.1 * width))
             t = min(max(t, nearest), farthest) if high.finite else t
-            if t in (low.t, high.t):  # the bracket is as narrow as numbers allow
+            if t in (low.t, high.t) or not allowed():  # as narrow as numbers allow, or a limit
                 break
             trial = at(t)
             if self._meets(trial, start):

@@ -68,8 +68,8 @@ def test_the_bar_fits_80_columns(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setenv("COLUMNS", "80")
     terms = {"residual": 1.0, "initial": 2.0, "boundary": 3.0}
     with progress.Bar() as bar:
-        bar(Record("start", 0, 0, 6.0, terms, 6.0, None, 1, 0.0))
-        bar(Record("lbfgs", 123, 1000, 6.0, terms, 6.0, None, 1, 1.0))
+        bar.recorded(Record("start", 0, 0, 0, 0, 6.0, terms, 6.0, None, 1, 0.0))
+        bar.recorded(Record("lbfgs", 2, 123, 1000, 723, 6.0, terms, 6.0, None, 1, 1.0))
     shown = capsys.readouterr().err
     assert "123/1000 loss 6.000e+00  best 6.000e+00" in shown
     assert "residual 1.00e+00  initial 2.00e+00  boundary 3.00e+00" in shown
@@ -120,7 +120,7 @@ def test_a_loss_that_is_not_finite_is_null_and_said(solve: Cli):
 
 def test_ctrl_c_finishes_the_step_saves_and_exits_130(solve: Cli, monkeypatch: pytest.MonkeyPatch):
     class Presser(progress.Silent):
-        def __call__(self, record: Record) -> None:
+        def recorded(self, record: Record) -> None:
             if (record.phase, record.iteration) == ("adam", 2):
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -133,6 +133,7 @@ def test_ctrl_c_finishes_the_step_saves_and_exits_130(solve: Cli, monkeypatch: p
     assert (result["stop"], result["iterations"]) == ("interrupted", 2)
     assert {path.name for path in Path(result["run"]).iterdir()} == {
         "config.json", "metrics.jsonl", "result.json", "model.safetensors", "last.safetensors",
+        "state.safetensors", "state.previous.safetensors",
     }  # fmt: skip
 
 

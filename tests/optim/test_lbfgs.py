@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
 from pinnsig.errors import SettingsError
-from pinnsig.optim import LBFGS
-from pinnsig.optim.lbfgs import CONVERGED, EVALUATION_LIMIT, LINE_SEARCH_FAILED, Memory
+from pinnsig.optim import LBFGS, LIMIT, Measured
+from pinnsig.optim.lbfgs import CONVERGED_GRADIENT, LINE_SEARCH_FAILED
+from pinnsig.optim.memory import Memory
 
 
 class Function:
@@ -20,12 +21,13 @@ class Function:
         self.value = value
         self.calls = 0
 
-    def __call__(self):
+    def __call__(self, direction=None):
         self.calls += 1
         x = self.theta.clone().requires_grad_()
         loss = self.value(x)
         (gradient,) = torch.autograd.grad(loss, x)
-        return float(loss.detach()), gradient
+        slope = 0.0 if direction is None else float(direction @ gradient)
+        return Measured(float(loss.detach()), slope, gradient)
 
 
 def rosenbrock(x):
@@ -47,7 +49,7 @@ def run(function, iterations, **options):
 def test_rosenbrock_takes_no_more_evaluations_than_scipy():
     function = Function([-1.2, 1.0], rosenbrock)
     losses, stop = run(function, 200, gradient_tolerance=1e-8)
-    assert stop == CONVERGED
+    assert stop == CONVERGED_GRADIENT
     assert function.theta.tolist() == pytest.approx([1.0, 1.0], abs=1e-8)
     scipy = minimize(rosen, [-1.2, 1.0], jac=rosen_der, method="L-BFGS-B",
                      options={"gtol": 1e-8, "ftol": 0, "maxcor": 50})  # fmt: skip
@@ -74,9 +76,9 @@ def test_fault_l6_three_evaluations_allowed_are_three():
     function = Function([-1.2, 1.0], rosenbrock)
     optimizer, stop = LBFGS(), None
     while stop is None:
-        stop = optimizer.step(function.theta, function, 3 - function.calls).stop
+        stop = optimizer.step(function.theta, function, lambda: function.calls < 3).stop
     assert function.calls == 3
-    assert stop == EVALUATION_LIMIT
+    assert stop == LIMIT
 
 
 def test_not_a_number_inside_the_line_search_is_turned_back_from():
@@ -96,7 +98,7 @@ def test_an_unbounded_line_still_goes_down():
 def test_a_function_at_its_rounding_limit_stops_by_name():
     function = Function([1e-3], lambda x: 1.0 + 1e-30 * x.square().sum())
     _, stop = run(function, 50, gradient_tolerance=0.0)
-    assert stop in (LINE_SEARCH_FAILED, CONVERGED)
+    assert stop in (LINE_SEARCH_FAILED, CONVERGED_GRADIENT)
 
 
 def test_a_failed_step_leaves_the_parameters_where_they_were():
@@ -120,12 +122,11 @@ def test_compact_form_equals_the_two_loop_recursion(pairs, seed):
     n, size = 9, 4
     spd = np.diag(rng.uniform(0.5, 3, n))
     memory = Memory(size, torch.zeros(n, dtype=torch.float64))
-    kept = []
+    kept, g = [], np.zeros(n)
     for _ in range(pairs):
-        s = rng.normal(size=n)
-        assert memory.add(torch.from_numpy(s), torch.from_numpy(spd @ s))
+        s, g = rng.normal(size=(2, n))
+        assert memory.add(*map(torch.from_numpy, (s, spd @ s, g)))
         kept = [*kept, (s, spd @ s)][-size:]
-    g = rng.normal(size=n)
     q, alphas = g.copy(), []
     for s, y in reversed(kept):
         alphas.append((s @ q) / (y @ s))
@@ -134,14 +135,16 @@ def test_compact_form_equals_the_two_loop_recursion(pairs, seed):
     r = (s @ y) / (y @ y) * q
     for (s, y), alpha in zip(kept, reversed(alphas), strict=True):
         r += s * (alpha - (y @ r) / (y @ s))
-    np.testing.assert_allclose(memory.solve(torch.from_numpy(g)).numpy(), r, rtol=1e-9)
+    direction, slope = memory.direction(torch.from_numpy(g))
+    np.testing.assert_allclose(direction.numpy(), -r, rtol=1e-9)
+    assert slope == pytest.approx(-r @ g, rel=1e-9)
 
 
 def test_pairs_without_positive_curvature_are_left_out():
     memory = Memory(3, torch.zeros(2, dtype=torch.float64))
     s = torch.tensor([1.0, 0.0], dtype=torch.float64)
-    assert not memory.add(s, -s)
-    assert not memory.add(s, torch.zeros_like(s))
+    assert not memory.add(s, -s, s)
+    assert not memory.add(s, torch.zeros_like(s), s)
     assert len(memory) == 0
 
 

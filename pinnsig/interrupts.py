@@ -1,0 +1,58 @@
+"""Ctrl-C and SIGTERM as a question that training asks between iterations."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """Whether training was asked to end, and by which signal.
+
+    Attributes:
+        signal: the first one's number, or None.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def asked(self) -> bool:
+        """Whether a signal came."""
+        return self.signal is not None
+
+
+@contextlib.contextmanager
+def interruptible(tell: Callable[[int], None]) -> Iterator[Interruption]:
+    """Keep the first Ctrl-C or SIGTERM from ending the process; the second one does.
+
+    Outside the main thread, where Python hands out no signals, nothing is changed.
+
+    Args:
+        tell: called with its number when the first one comes, within the handler.
+    """
+    found = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield found
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        del frame
+        found.signal = number
+        restore()
+        tell(number)
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    for number in SIGNALS:
+        signal.signal(number, handle)
+    try:
+        yield found
+    finally:
+        restore()

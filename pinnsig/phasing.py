@@ -1,0 +1,88 @@
+"""From settings to the phases of training."""
+
+import dataclasses
+
+import torch
+
+from pinnsig.building import Parts, run_sites
+from pinnsig.devices import DTYPES
+from pinnsig.errors import DeviceError, SettingsError
+from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
+from pinnsig.problem import Sites
+from pinnsig.settings import PhaseSettings
+from pinnsig.training import Fresh, NewPoints, Phase, ResidualBased
+from pinnsig.weighting import WEIGHTINGS, Weighting
+
+
+def build_phases(parts: Parts) -> list[Phase]:
+    """The phases that the settings ask for; they draw points by the run's own sampler and seed.
+
+    Raises:
+        SettingsError: a setting that the optimiser cannot have, or a limit without what it needs.
+        DeviceError: a precision that the device lacks.
+    """
+    return [_phase(parts, phase) for phase in parts.settings.phase_list()]
+
+
+def build_weighting(parts: Parts) -> Weighting | None:
+    """The scheme that finds loss weights, if there is one."""
+    settings = parts.settings
+    if settings.weighting == "none":
+        return None
+    return WEIGHTINGS[settings.weighting](settings.weighting_every)
+
+
+def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
+    if phase.dtype == "float64" and torch.device(parts.settings.device).type == "mps":
+        raise DeviceError("device mps has no float64: leave dtype out of the phases")
+    if phase.error is not None and not parts.problem.has("solution"):
+        raise SettingsError("error: the problem has no solution to measure an error against")
+    return Phase(
+        optimizer=_optimizer(parts, phase),
+        iterations=phase.iterations,
+        max_evaluations=phase.evaluations,
+        max_seconds=phase.seconds,
+        stop_loss=phase.loss,
+        stop_error=phase.error,
+        schedule=Schedule(phase.schedule, phase.final, phase.warmup),
+        dtype=DTYPES[phase.dtype] if phase.dtype else None,
+        new_points=_new_points(parts, phase),
+        every=phase.every or 0,
+    )
+
+
+def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
+    kind = OPTIMIZERS[phase.optimizer]
+    if issubclass(kind, FirstOrder):
+        return kind(phase.lr or parts.settings.lr, **phase.options)
+    if phase.lr is not None:
+        raise SettingsError(f"{phase.optimizer} has no learning rate: leave lr = {phase.lr:g} out")
+    return kind(**phase.options)
+
+
+def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
+    kind = phase.points or ("fresh" if phase.every else None)
+    if kind in (None, "fresh"):
+        for name in ("candidates", "rad_k", "rad_c", "added"):
+            if getattr(phase, name) is not None:
+                raise SettingsError(f"{name} belongs to points = rad or rar-d")
+        return Fresh(lambda number, count: _draw(parts, number, count)) if kind else None
+    k, c = (1.0, 1.0) if kind == "rad" else (2.0, 0.0)
+    if kind == "rad" and phase.added is not None:
+        raise SettingsError("added belongs to points = rar-d: rad replaces the points")
+    tenth = max(parts.settings.collocation // 10, 1)
+    return ResidualBased(
+        lambda number, count: _draw(parts, number, count),
+        parts.settings.seed,
+        phase.candidates,
+        k if phase.rad_k is None else phase.rad_k,
+        c if phase.rad_c is None else phase.rad_c,
+        0 if kind == "rad" else phase.added or tenth,
+    )
+
+
+def _draw(parts: Parts, number: int, collocation: int | None) -> dict[str, Sites]:
+    settings = parts.settings
+    if collocation is not None:
+        settings = dataclasses.replace(settings, collocation=collocation)
+    return run_sites(settings, parts.problem, number)

@@ -1,0 +1,18 @@
+"""Settings of a run: what there is, presets, configuration files."""
+
+from pinnsig.settings.files import read_config
+from pinnsig.settings.phases import PhaseSettings, parse_phase, phase_table
+from pinnsig.settings.presets import PAPER_POINTS, PRESETS, resolve
+from pinnsig.settings.run import Settings, check_settings
+
+__all__ = [
+    "PAPER_POINTS",
+    "PRESETS",
+    "PhaseSettings",
+    "Settings",
+    "check_settings",
+    "parse_phase",
+    "phase_table",
+    "read_config",
+    "resolve",
+]

@@ -1,0 +1,63 @@
+"""A phase of training: one optimiser, its limits, and what changes while it runs."""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from pinnsig.errors import SettingsError
+from pinnsig.optim import FirstOrder, Optimizer, Schedule
+from pinnsig.training.points import NewPoints
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One optimiser for a number of iterations.
+
+    Args:
+        optimizer: one of ours; a `torch.optim` one is refused.
+        iterations: at most so many of the optimiser's iterations.
+        max_evaluations: at most so many evaluations of loss and gradient; None means no limit.
+        max_seconds: no evaluation begins later than this after the phase's start.
+        stop_loss: stop once the loss is as low.
+        stop_error: stop once the relative L2 error is as low.
+        schedule: of the learning rate.
+        dtype: the precision from here on; None means as before.
+        new_points: how points are drawn anew when the phase starts; None keeps them.
+        every: draw them again every so many iterations; 0 means at the start only.
+
+    Raises:
+        SettingsError: a number that is out of range, or something that the optimiser cannot have:
+            a schedule without a learning rate, new points within a phase of L-BFGS.
+        TypeError: an optimiser that is not a `pinnsig.optim.Optimizer`.
+    """
+
+    optimizer: Optimizer
+    iterations: int
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    stop_loss: float | None = None
+    stop_error: float | None = None
+    schedule: Schedule = field(default_factory=Schedule)
+    dtype: torch.dtype | None = None
+    new_points: NewPoints | None = None
+    every: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.optimizer, Optimizer):
+            raise TypeError(
+                f"a phase needs an optimiser of pinnsig.optim, not "
+                f"{type(self.optimizer).__name__}: use Adam(...) or LBFGS(...)"
+            )
+        name = self.optimizer.name
+        for what, count in (("iterations", self.iterations), ("evaluations", self.max_evaluations)):
+            if count is not None and count < 0:
+                raise SettingsError(f"{name}: {count} {what} cannot be")
+        if self.schedule != Schedule() and not isinstance(self.optimizer, FirstOrder):
+            raise SettingsError(f"{name} has no learning rate: it takes no schedule or warm-up")
+        if self.every and not self.optimizer.first_order:
+            raise SettingsError(
+                f"{name} needs fixed points within a phase: leave out every, and the new points "
+                "are drawn when the phase starts"
+            )
+        if self.every and self.new_points is None:
+            raise SettingsError(f"{name}: every = {self.every} says when, points = fresh says how")

@@ -1,0 +1,107 @@
+"""The state of a trainer between two iterations, as plain data and tensors, and back."""
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from pinnsig.errors import TrainingError
+from pinnsig.problem import Sites
+from pinnsig.training.phase import Phase
+from pinnsig.training.records import ERROR_REACHED, LOSS_REACHED, SETTLED, PhaseReport
+
+if TYPE_CHECKING:
+    from pinnsig.training.trainer import Trainer
+
+
+def state_of(trainer: "Trainer") -> dict[str, Any]:
+    """All that the next iteration depends on, and all that the result will tell."""
+    objective = trainer.objective
+    state: dict[str, Any] = {
+        "values": objective.flat.values,
+        "best": trainer.best,
+        "best_loss": trainer.best_loss,
+        "best_terms": trainer.best_terms,
+        "terms": list(objective.term_names),
+        "dtype": str(objective.flat.values.dtype).removeprefix("torch."),
+        "evaluations": objective.evaluations,
+        "seconds": time.perf_counter() - trainer.begun,
+        "draws": trainer.draws,
+        "last_error": trainer.last_error,
+        "ended": trainer.ended,
+        "reports": [asdict(report) for report in trainer.reports],
+    }
+    if trainer.draws:  # else they follow from the settings
+        state["sites"] = {
+            name: {
+                "points": torch.as_tensor(sites.points),
+                "extra": {key: torch.as_tensor(column) for key, column in sites.extra.items()},
+            }
+            for name, sites in objective.sites.items()
+        }
+    if trainer.reports:
+        state["optimizer"] = trainer.phases[len(trainer.reports) - 1].optimizer.state()
+    if trainer.weighting is not None:
+        state["weighting"] = trainer.weighting.state()
+    return state
+
+
+def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
+    """Put a trainer where `state_of` was called.
+
+    Raises:
+        TrainingError: the state belongs to another network, other terms or other phases.
+    """
+    objective = trainer.objective
+    if len(state["values"]) != len(objective.flat):
+        raise TrainingError(
+            f"the saved state has {len(state['values'])} parameters, the network "
+            f"{len(objective.flat)}"
+        )
+    if state["terms"] != list(objective.term_names):
+        raise TrainingError(f"the saved state has other terms: {', '.join(state['terms'])}")
+    reports = [PhaseReport(**report) for report in state["reports"]]
+    names = [phase.optimizer.name for phase in trainer.phases]
+    if [report.name for report in reports] != names[: len(reports)]:
+        raise TrainingError("the saved state has other phases")
+    sites = None
+    if "sites" in state:
+        sites = {
+            name: Sites(
+                found["points"].numpy(), {key: c.numpy() for key, c in found["extra"].items()}
+            )
+            for name, found in state["sites"].items()
+        }
+    dtype = getattr(torch, state["dtype"])
+    if sites is not None or dtype != objective.flat.values.dtype:
+        trainer.replace_objective(objective.changed(sites=sites, dtype=dtype))
+    objective = trainer.objective
+    like = objective.flat.values
+    objective.flat.restore(state["values"].to(like))
+    objective.evaluations = state["evaluations"]
+    trainer.best = state["best"].to(like, copy=True)
+    trainer.best_loss, trainer.best_terms = state["best_loss"], state["best_terms"]
+    trainer.draws, trainer.last_error = state["draws"], state["last_error"]
+    trainer.reports = reports
+    trainer.begun = time.perf_counter() - state["seconds"]
+    if trainer.weighting is not None and "weighting" in state:
+        trainer.weighting.load(state["weighting"], objective)
+    if reports:
+        last, phase = reports[-1], trainer.phases[len(reports) - 1]
+        phase.optimizer.load(state["optimizer"], like)
+        if _goes_on(trainer, last, phase):
+            last.stop = last.advice = None
+        trainer.ended = last.stop in (LOSS_REACHED, ERROR_REACHED) and state["ended"]
+
+
+def _goes_on(trainer: "Trainer", report: PhaseReport, phase: Phase) -> bool:
+    """Whether a phase that had stopped has more to do now that its limits may be others."""
+    if report.iterations >= phase.iterations:
+        return False
+    if report.stop == LOSS_REACHED:
+        return trainer.best_loss > max(trainer.limits.loss or 0.0, phase.stop_loss or 0.0)
+    if report.stop == ERROR_REACHED:
+        limit = max(trainer.limits.error or 0.0, phase.stop_error or 0.0)
+        return (trainer.last_error or 0.0) > limit
+    return report.stop not in SETTLED

@@ -1,0 +1,278 @@
+"""The training loop: phases of optimisers, the best weights, stop reasons."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pinnsig.errors import TrainingError
+from pinnsig.objective import Objective
+from pinnsig.optim import LIMIT, FirstOrder, Measured
+from pinnsig.training.limits import Budget, Limits
+from pinnsig.training.phase import Phase
+from pinnsig.training.records import (
+    FINISHED,
+    NON_FINITE,
+    TIME_LIMIT,
+    Outcome,
+    PhaseReport,
+    Record,
+    Watcher,
+    advice,
+)
+from pinnsig.training.state import load_state, state_of
+from pinnsig.weighting import Weighting
+
+
+class Trainer:
+    """Runs phases on an objective.
+
+    Args:
+        objective: loss and gradient; new points or another precision replace it.
+        phases: what to run, in order.
+        watcher: sees every iteration.
+        limits: on all of training.
+        weighting: finds loss weights during first-order phases; within others they stay.
+        error: measures the relative L2 error of the present network; None where it has none.
+        error_every: measure it every so many iterations; 0 never. Limits on the error see it then.
+        save: given `state()` at the start, every `save_every` iterations, and at each phase's end.
+
+    Attributes:
+        best: the parameters of the lowest loss so far, shape (P,).
+        reports: of the phases that have begun.
+        draws: how many times points were drawn anew.
+        last_error: the relative L2 error when it was measured last.
+        ended: whether a limit has ended all of training.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        phases: Sequence[Phase],
+        watcher: Watcher | None = None,
+        limits: Limits | None = None,
+        weighting: Weighting | None = None,
+        error: Callable[[], float | None] = lambda: None,
+        error_every: int = 0,
+        save: Callable[[dict[str, Any]], None] | None = None,
+        save_every: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.phases = list(phases)
+        self.watcher = watcher or Watcher()
+        self.limits = limits or Limits()
+        self.weighting = weighting
+        self.error, self.error_every = error, error_every
+        self.save, self.save_every = save, save_every
+        self.best_loss = math.inf
+        self.best = objective.flat.copy()
+        self.best_terms = [math.nan] * len(objective.term_names)
+        self.reports: list[PhaseReport] = []
+        self.draws = 0
+        self.last_error: float | None = None
+        self.ended = False
+        self.begun = time.perf_counter()  # moved back by what a run took before it was resumed
+        self._budget = Budget()
+        # loss and terms by the value that is minimised, of the present iteration's evaluations
+        self._seen: dict[float, tuple[float, list[float]]] = {}
+        if weighting is not None:
+            weighting.attach(objective)
+
+    def start(self) -> Record:
+        """Evaluate the initialised network, so that a run that cannot start does not.
+
+        Raises:
+            TrainingError: the loss or its gradient is not finite; names the terms at fault.
+        """
+        measured = self._evaluate()
+        if not (math.isfinite(measured.loss) and bool(measured.gradient.isfinite().all())):
+            terms = ", ".join(self.objective.non_finite_terms()) or "their sum"
+            raise TrainingError(
+                f"the loss or its gradient is not finite at the start, in: {terms} "
+                "(a square root, division or overflow in the residual, or too large a scale)"
+            )
+        return self._record(PhaseReport("start"), 0, measured.loss)
+
+    def run(self, first: Record | None = None) -> Outcome:
+        """Run all phases, or those that are left after `load`.
+
+        Args:
+            first: what `start` gave, if it was called; else it is called now.
+        """
+        if not self.reports:
+            self.watcher.recorded(first or self.start())
+            self._save()
+        while (number := self.next_phase()) is not None:
+            if number == len(self.reports):
+                self._enter(number)
+            self._run_phase(self.phases[number], self.reports[number])
+        loss, terms = self._reported(self.objective.losses().terms.tolist())
+        self._keep_best(loss, terms)
+        names = self.objective.term_names
+        return Outcome(
+            best=self.best,
+            last=self.objective.flat.copy(),
+            best_loss=self.best_loss,
+            last_loss=loss,
+            terms=dict(zip(names, self.best_terms, strict=True)),
+            phases=self.reports,
+        )
+
+    def next_phase(self) -> int | None:
+        """The phase to run now, counted from 0; None when all are done."""
+        if self.ended:
+            return None
+        if self.reports and self.reports[-1].stop is None:
+            return len(self.reports) - 1
+        return len(self.reports) if len(self.reports) < len(self.phases) else None
+
+    def state(self) -> dict[str, Any]:
+        """All that `load` needs to go on as if nothing had happened: tensors and plain data."""
+        return state_of(self)
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a state, perhaps with more iterations than the phases had then.
+
+        Raises:
+            TrainingError: the state belongs to another network, other terms or other phases.
+        """
+        load_state(self, state)
+
+    def _save(self) -> None:
+        if self.save is not None:
+            self.save(self.state())
+
+    # --- a phase --------------------------------------------------------------------------------
+
+    def _enter(self, number: int) -> None:
+        phase, before = self.phases[number], self.reports[-1] if number else None
+        if phase.dtype is not None and phase.dtype != self.objective.flat.values.dtype:
+            self.replace_objective(self.objective.changed(dtype=phase.dtype))
+            self._reassess_best()
+        if phase.new_points is not None:
+            self._renew_points(phase)
+        if before is not None and before.stop != NON_FINITE:
+            previous = self.phases[number - 1].optimizer
+            phase.optimizer.inherit(previous, self.objective.flat.values)
+        self.reports.append(PhaseReport(phase.optimizer.name))
+
+    def _run_phase(self, phase: Phase, report: PhaseReport) -> None:
+        """Iterate until there is a reason to stop."""
+        begun = time.perf_counter() - report.seconds
+        before = self.objective.evaluations - report.evaluations
+        whole = self.begun + (self.limits.seconds or math.inf)
+        mine = Limits(loss=phase.stop_loss, error=phase.stop_error)
+        while report.stop is None:
+            if report.iterations >= phase.iterations:
+                report.stop = FINISHED
+                break
+            iteration = report.iterations + 1
+            self._prepare(phase, iteration)
+            left = (phase.max_evaluations or math.inf) - report.evaluations
+            if phase.max_evaluations == 0:
+                left = 0
+            self._budget = Budget(left, min(whole, begun + (phase.max_seconds or math.inf)))
+            self._seen.clear()
+            values = self.objective.flat.values
+            step = phase.optimizer.step(values, self._evaluate, self._budget.allowed)
+            report.evaluations = self.objective.evaluations - before
+            report.seconds = time.perf_counter() - begun
+            if step.stop is not None:
+                report.stop = self._budget.reason if step.stop == LIMIT else step.stop
+                self.ended = report.stop == TIME_LIMIT and time.perf_counter() >= whole
+                break
+            report.iterations = iteration
+            record = self._record(report, phase.iterations, step.loss, phase)
+            self.watcher.recorded(record)
+            stop = self.limits.reached(step.loss, record.loss, record.relative_l2)
+            self.ended = stop not in (None, NON_FINITE)
+            report.stop = stop or mine.reached(step.loss, record.loss, record.relative_l2)
+            if report.stop is None and self.save_every and iteration % self.save_every == 0:
+                self._save()
+        if report.stop == NON_FINITE:
+            self.objective.flat.restore(self.best)  # go on from the last good parameters
+        report.advice = advice(report, phase.optimizer, self.objective.flat.values.dtype)
+        self.watcher.phase_ended(report)
+        self._save()
+
+    def _prepare(self, phase: Phase, iteration: int) -> None:
+        """What changes between iterations of a first-order phase."""
+        if isinstance(phase.optimizer, FirstOrder):
+            phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
+        if phase.every and iteration > 1 and (iteration - 1) % phase.every == 0:
+            self._renew_points(phase)
+        if self.weighting is not None and phase.optimizer.first_order:
+            self.weighting.update(self.objective, iteration)
+
+    def _renew_points(self, phase: Phase) -> None:
+        assert phase.new_points is not None
+        self.draws += 1
+        sites = phase.new_points(self.objective, self.draws)
+        self.replace_objective(self.objective.changed(sites=sites))
+        self._reassess_best()
+
+    def replace_objective(self, objective: Objective) -> None:
+        """Go on with another objective on the same model."""
+        self.objective = objective
+        self.best = self.best.to(objective.flat.values)
+        if self.weighting is not None:
+            self.weighting.attach(objective)
+
+    # --- evaluations ----------------------------------------------------------------------------
+
+    def _evaluate(self, direction: Tensor | None = None) -> Measured:
+        """Loss, slope and gradient; loss, slope and terms come to the host in one transfer."""
+        evaluation = self.objective.evaluate()
+        self._budget.evaluations -= 1
+        gradient = self.objective.flat.gradient
+        loss = evaluation.loss.reshape(1)
+        slope = loss.new_zeros(1) if direction is None else (direction @ gradient).to(loss)
+        value, along, *terms = torch.cat([loss, slope.reshape(1), evaluation.terms]).tolist()
+        self._seen[value] = self._reported(terms)
+        self._keep_best(*self._seen[value])
+        return Measured(value, along, gradient)
+
+    def _reported(self, terms: list[float]) -> tuple[float, list[float]]:
+        """The loss with the weights that the user gave, which schemes do not change, and terms."""
+        given = self.objective.given_weights
+        return sum(weight * term for weight, term in zip(given, terms, strict=True)), terms
+
+    def _keep_best(self, loss: float, terms: list[float]) -> None:
+        if loss < self.best_loss:
+            self.best_loss, self.best_terms = loss, terms
+            self.best.copy_(self.objective.flat.values)
+
+    def _reassess_best(self) -> None:
+        """The loss of the best parameters at the present points and precision."""
+        values = self.objective.flat
+        present = values.copy()
+        values.restore(self.best)
+        self.best_loss, self.best_terms = self._reported(self.objective.losses().terms.tolist())
+        values.restore(present)
+
+    def _record(
+        self, report: PhaseReport, total: int, value: float, phase: Phase | None = None
+    ) -> Record:
+        names = self.objective.term_names
+        loss, terms = self._seen.get(value, (value, [math.nan] * len(names)))
+        error = None
+        if self.error_every and report.iterations % self.error_every == 0:
+            error = self.last_error = self.error()
+        return Record(
+            phase=report.name,
+            number=len(self.reports),
+            iteration=report.iterations,
+            total=total,
+            step=sum(report.iterations for report in self.reports),
+            loss=loss,
+            terms=dict(zip(names, terms, strict=True)),
+            best_loss=self.best_loss,
+            learning_rate=phase.optimizer.learning_rate if phase else None,
+            evaluations=self.objective.evaluations,
+            seconds=time.perf_counter() - self.begun,
+            relative_l2=error,
+            weights=None if self.weighting is None else self.weighting.shown(),
+        )
