@@ -169,22 +169,25 @@ class RunDirectory:
         """Keep other processes from training this run; the lock ends with the process.
 
         Raises:
-            RunError: another process has it, or the directory cannot be written.
+            RunError: another process has it.
         """
-        with self._writing(".lock"):
-            stream = (self.path / ".lock").open("w", encoding="utf-8")
-        with stream:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise RunError(f"{self.path} is being trained by another process") from None
-                except OSError:  # some network file systems have no locks
-                    pass
-            for left in self.path.glob(".*.part"):  # of a process that was killed
-                left.unlink(missing_ok=True)
+        if fcntl is None:
             yield
-        (self.path / ".lock").unlink(missing_ok=True)
+            return
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunError(f"{self.path} is being trained by another process") from None
+            except OSError:  # some network file systems have no locks
+                pass
+            for left in self.path.glob(".*.part"):  # of a process that was killed
+                with self._writing(left.name):
+                    left.unlink(missing_ok=True)
+            yield
+        finally:
+            os.close(handle)
 
     # --- reading --------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from pinnsig.results import result_data, true_losses
 from pinnsig.resuming import changed_settings
 from pinnsig.runs import RunDirectory, environment
 from pinnsig.settings import read_config, resolve
-from pinnsig.training import Limits, Outcome, Record, Trainer
+from pinnsig.training import Limits, Outcome, PhaseReport, Record, Trainer
 
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
@@ -166,8 +166,8 @@ class _Run:
         trainer.limits = self._limits(interruption)
         trainer.load(state["trainer"])
         self.at_start, self.resumed = state["at_start"], state["resumed"] + 1
-        if trainer.next_phase() is None:
-            last = trainer.reports[-1]
+        if trainer.next_phase() is None and _is_complete(directory, trainer):
+            last = trainer.reports[-1] if trainer.reports else PhaseReport("training")
             raise RunError(
                 f"{directory.path} has nothing left to do: {last.name} ended after "
                 f"{last.iterations} iterations ({last.stop}); give it more iterations or a phase"
@@ -251,3 +251,12 @@ class _Run:
             self._save(directory, "best", self.trainer.best)
         except RunError:
             return
+
+
+def _is_complete(directory: RunDirectory, trainer: Trainer) -> bool:
+    """Whether the result of all that was trained is written: a run may end while it is."""
+    try:
+        result = directory.read_json("result.json")
+    except RunError:
+        return False
+    return result.get("iterations") == sum(report.iterations for report in trainer.reports)

@@ -9,7 +9,15 @@ import torch
 from pinnsig.errors import TrainingError
 from pinnsig.problem import Sites
 from pinnsig.training.phase import Phase
-from pinnsig.training.records import ERROR_REACHED, LOSS_REACHED, SETTLED, PhaseReport
+from pinnsig.training.records import (
+    ERROR_REACHED,
+    FINISHED,
+    INTERRUPTED,
+    LOSS_REACHED,
+    SETTLED,
+    TIME_LIMIT,
+    PhaseReport,
+)
 
 if TYPE_CHECKING:
     from pinnsig.training.trainer import Trainer
@@ -92,6 +100,8 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
         phase.optimizer.load(state["optimizer"], like)
         if _goes_on(trainer, last, phase):
             last.stop = last.advice = None
+        elif last.stop in (INTERRUPTED, TIME_LIMIT):
+            last.stop = FINISHED  # it came just then
         trainer.ended = last.stop in (LOSS_REACHED, ERROR_REACHED) and state["ended"]
 
 

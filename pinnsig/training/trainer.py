@@ -46,6 +46,7 @@ class Trainer:
         draws: how many times points were drawn anew.
         last_error: the relative L2 error when it was measured last.
         ended: whether a limit has ended all of training.
+        loaded: whether it goes on from a state.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Trainer:
         self.draws = 0
         self.last_error: float | None = None
         self.ended = False
+        self.loaded = False
         self.begun = time.perf_counter()  # moved back by what a run took before it was resumed
         self._budget = Budget()
         # loss and terms by the value that is minimised, of the present iteration's evaluations
@@ -102,7 +104,7 @@ class Trainer:
         Args:
             first: what `start` gave, if it was called; else it is called now.
         """
-        if not self.reports:
+        if not self.loaded:
             self.watcher.recorded(first or self.start())
             self._save()
         while (number := self.next_phase()) is not None:
@@ -140,6 +142,7 @@ class Trainer:
             TrainingError: the state belongs to another network, other terms or other phases.
         """
         load_state(self, state)
+        self.loaded = True
 
     def _save(self) -> None:
         if self.save is not None:
