@@ -1,8 +1,10 @@
 """The training loop: phases of optimisers, the best weights, stop reasons."""
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -62,7 +64,8 @@ class Trainer:
         save_every: int = 0,
     ) -> None:
         self.objective = objective
-        self.phases = list(phases)
+        # optimisers remember: those given stay as they are, for another training
+        self.phases = [replace(p, optimizer=copy.deepcopy(p.optimizer)) for p in phases]
         self.watcher = watcher or Watcher()
         self.limits = limits or Limits()
         self.weighting = weighting
@@ -244,7 +247,7 @@ class Trainer:
         return sum(weight * term for weight, term in zip(given, terms, strict=True)), terms
 
     def _keep_best(self, loss: float, terms: list[float]) -> None:
-        if loss < self.best_loss:
+        if -math.inf < loss < self.best_loss:
             self.best_loss, self.best_terms = loss, terms
             self.best.copy_(self.objective.flat.values)
 
