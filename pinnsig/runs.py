@@ -103,14 +103,24 @@ class RunDirectory:
         self.write_bytes(name, (dumps(data, 2) + "\n").encode())
 
     def append_metrics(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Add a line for each record to metrics.jsonl.
+        """Add a line for each record to metrics.jsonl, or none of them.
 
         Raises:
             RunError: they cannot all be written.
         """
+        lines = "".join(dumps(record) + "\n" for record in records).encode()
         path = self.path / "metrics.jsonl"
-        with self._writing("metrics.jsonl"), path.open("a", encoding="utf-8") as stream:
-            stream.write("".join(dumps(record) + "\n" for record in records))
+        with self._writing("metrics.jsonl"):
+            before = path.stat().st_size if path.exists() else 0
+            try:
+                with path.open("ab", buffering=0) as stream:
+                    written = 0
+                    while written < len(lines):
+                        written += stream.write(lines[written:])
+            except OSError:
+                if path.exists():  # a full disk may have taken a part of a line
+                    os.truncate(path, before)
+                raise
 
     def cut_metrics(self, number: int, iteration: int) -> None:
         """Leave out of metrics.jsonl what lies behind an iteration of a phase, and a torn line."""
