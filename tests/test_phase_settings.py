@@ -126,7 +126,13 @@ def test_flags_reach_the_run(cli: Cli, runs: Path):
     assert config["adam"] is None
     assert "adam 4, lbfgs 3" in outcome.err
     again = cli(
-        "solve", "--config", f"{result['run']}/config.json", "--runs", runs, "--no-figures", "--json"
+        "solve",
+        "--config",
+        f"{result['run']}/config.json",
+        "--runs",
+        runs,
+        "--no-figures",
+        "--json",
     ).json()
     assert again["best_loss"] == result["best_loss"]
 
@@ -152,7 +158,9 @@ def test_a_wrong_phase_on_the_command_line_is_one_line(cli: Cli, runs: Path):
 
 def test_errors_are_logged_where_asked_and_end_a_run(cli: Cli, runs: Path):
     flags = ["--phase", "adam:20", "--error-every", "5"]
-    result = cli("solve", "burgers", *FLAGS, *flags, "--runs", runs, "--no-figures", "--json").json()
+    result = cli(
+        "solve", "burgers", *FLAGS, *flags, "--runs", runs, "--no-figures", "--json"
+    ).json()
     log = (Path(result["run"]) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     errors = [json.loads(line)["relative_l2"] for line in log]
     assert [i for i, error in enumerate(errors) if error is not None] == [0, 5, 10, 15, 20]
@@ -162,5 +170,3 @@ def test_errors_are_logged_where_asked_and_end_a_run(cli: Cli, runs: Path):
     assert [(p["stop"], p["iterations"]) for p in result["phases"]] == [
         ("error reached", 4), ("iterations done", 2),
     ]  # fmt: skip
-
-

@@ -1,6 +1,5 @@
 """What a result says: true losses of the saved weights, and doubts where an answer looks wrong."""
 
-import json
 import math
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pinnsig.building import build, build_objective
 from pinnsig.evaluation import Comparison
 from pinnsig.problem import Box, Initial, Periodic, Problem
 from pinnsig.results import suspicions
+from pinnsig.runs import RunDirectory
 from pinnsig.settings import read_config, resolve
 from tests.conftest import SMALL
 
@@ -38,8 +38,7 @@ def test_losses_after_new_points_are_taken_at_the_last_ones(runs: Path):
     phases = ["adam:6,lr=1e-3,every=2", "lbfgs:4,dtype=float64"]
     flags = {key: value for key, value in QUICK.items() if key not in ("adam", "lbfgs")}
     result = pinnsig.solve("burgers", runs=runs, phases=phases, **flags)
-    records = [json.loads(line) for line in
-               (result.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]  # fmt: skip
+    records = list(RunDirectory.open(result.path).metrics())
     assert result.last_loss == pytest.approx(records[-1]["loss"], rel=1e-12)
     saved = load_file(result.path / "model.safetensors")
     assert {tensor.dtype for tensor in saved.values()} == {torch.float64}
