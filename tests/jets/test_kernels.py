@@ -5,7 +5,7 @@ import torch
 
 from pinnsig.activations import parse_activation
 from pinnsig.initializers import Xavier
-from pinnsig.jets import JetsEngine, Plan, compiled
+from pinnsig.jets import JetsEngine, Plan
 from pinnsig.jets.compiled import CompiledKernel, kernel_for
 from pinnsig.jets.kernels import TorchKernel
 from pinnsig.networks import FFNN

@@ -1,0 +1,103 @@
+"""Matrix products in C: small blocks of the result, held in registers while they are summed.
+
+They are written with the vector extension that GCC and Clang share, so that one source serves
+every processor. Goto and van de Geijn, ACM Trans. Math. Softw. 34 (2008), 12.
+"""
+
+ROWS = (6, 4, 2, 1)
+"""Rows of a block: 6 by 4 vectors fill the 32 registers of AVX-512 and NEON."""
+
+VECTORS = (1, 2, 3, 4)
+"""Vectors in a row of a block."""
+
+HEAD = """
+#if defined(__AVX512F__)
+#define BYTES 64
+#define WIDEST 4
+#elif defined(__AVX__)
+#define BYTES 32
+#define WIDEST 2
+#else
+#define BYTES 16
+#define WIDEST 4
+#endif
+#define LANES ((long)(BYTES / sizeof(T)))
+typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
+"""
+
+
+def write_products() -> str:
+    """The function `product`, and a block of it for each size.
+
+    product(m, n, depth, a, am, ak, b, ldb, c, ldc, add, ahead) writes A B into C, or adds it: A has
+    m rows and `depth` columns that are am and ak apart, B and C have n columns, whole vectors. What
+    lies at `ahead`, of the layout of C, is meanwhile fetched into the cache.
+    """
+    blocks = "".join(_block(rows, vectors) for rows in ROWS for vectors in VECTORS)
+    return HEAD + blocks + "".join(map(_panel, VECTORS)) + _DRIVER
+
+
+def _block(rows: int, vectors: int) -> str:
+    r, v = range(rows), range(vectors)
+    start = "\n    ".join(
+        f"V s{i}{j} = add ? *(const V *)(c + {i} * ldc + {j} * LANES) : (V){{0}};"
+        for i in r
+        for j in v
+    )
+    loads = "\n        ".join(f"V b{j} = *(const V *)(b + {j} * LANES);" for j in v)
+    sums = "\n        ".join(
+        f"T a{i} = a[{i} * am]; " + " ".join(f"s{i}{j} += a{i} * b{j};" for j in v) for i in r
+    )
+    stores = "\n    ".join(f"*(V *)(c + {i} * ldc + {j} * LANES) = s{i}{j};" for i in r for j in v)
+    ask = "\n    ".join(
+        f"__builtin_prefetch(ahead + {i} * ldc + {j} * LANES, 0, 2);" for i in r for j in v
+    )
+    return f"""
+static inline void block_{rows}_{vectors}(
+    long depth, const T *a, long am, long ak, const T *b, long ldb, T *c, long ldc, int add,
+    const T *ahead) {{
+    {ask}
+    {start}
+    for (long k = 0; k < depth; k++, a += ak, b += ldb) {{
+        {loads}
+        {sums}
+    }}
+    {stores}
+}}
+"""
+
+
+def _panel(vectors: int) -> str:
+    steps = "\n    ".join(
+        f"for (; i + {rows} <= m; i += {rows})"
+        f" block_{rows}_{vectors}(depth, a + i * am, am, ak, b, ldb, c + i * ldc, ldc, add,\n            ahead + i * ldc);"
+        for rows in ROWS
+    )
+    return f"""
+static void panel_{vectors}(
+    long m, long depth, const T *a, long am, long ak, const T *b, long ldb, T *c, long ldc,
+    int add, const T *ahead) {{
+    long i = 0;
+    {steps}
+}}
+"""
+
+
+_CASES = "\n".join(
+    f"        case {v}: panel_{v}(m, depth, a, am, ak, b, ldb, c, ldc, add, ahead); break;"
+    for v in VECTORS
+)
+_DRIVER = f"""
+static void product(
+    long m, long n, long depth, const T *a, long am, long ak, const T *b, long ldb, T *c, long ldc,
+    int add, const T *ahead) {{
+    long left = n / LANES;
+    for (long panels = (left + WIDEST - 1) / WIDEST; panels > 0; panels--) {{
+        long vectors = (left + panels - 1) / panels;
+        switch (vectors) {{
+{_CASES}
+        }}
+        b += vectors * LANES, c += vectors * LANES, ahead += vectors * LANES, left -= vectors;
+    }}
+}}
+"""
