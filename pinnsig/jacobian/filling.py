@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import DerivativeError
-from pinnsig.jets import coordinate_jets, output_jets
+from pinnsig.jets import coordinate_jets
 from pinnsig.jets.engine import stack_partials
-from pinnsig.jets.fields import features_of, fields_of
+from pinnsig.jets.fields import features_of, fields_from
 from pinnsig.jets.taylor import make_tape
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, Objective
@@ -46,7 +46,7 @@ class RowFiller:
             weights = [w.detach() for w in self.network.weights]
             tape = make_tape(self.network.activation, plan, inputs.detach(), weights)
             table = tape.forward().requires_grad_()
-            fields = fields_of(self.problem, output_jets(table, plan), at)
+            fields, at = fields_from(self.problem, table, block.points[points], plan)
             residuals = block.residual(fields, at, extra).values()
         moved = [_slope(inputs, leaf) for leaf in self.leaves]
         network = jacobian.shape[2] - len(self.leaves)

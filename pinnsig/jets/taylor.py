@@ -9,7 +9,14 @@ from torch import Tensor, nn
 from pinnsig.activations import Activation
 from pinnsig.errors import DerivativeError
 from pinnsig.jets.compiled import CompiledTape, find_library
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_partials
+from pinnsig.jets.engine import (
+    Carried,
+    Engine,
+    Features,
+    coordinate_jets,
+    register_engine,
+    stack_partials,
+)
 from pinnsig.jets.kernels import LayerKernel
 from pinnsig.jets.plan import Plan
 from pinnsig.jets.tape import LayerTape, Tape
@@ -56,6 +63,24 @@ class _Propagate(torch.autograd.Function):
         return None, None, below, *shaped
 
 
+class _Taped(Carried):
+    """Partials with their tape, without autograd between."""
+
+    def __init__(self, tape: Tape, inputs: Tensor) -> None:
+        self.tape, self.inputs = tape, inputs
+        self.table = tape.forward().requires_grad_()
+
+    def gradient(
+        self, cotangent: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+        """See `Carried.gradient`."""
+        moved = self.inputs.requires_grad
+        flat, below = self.tape.gradient(cotangent, moved)
+        if not moved:
+            return flat, (None,) * len(leaves)
+        return flat, torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
+
+
 class JetsEngine(Engine):
     """Forward Taylor mode through an FFNN, with a hand-written reverse pass."""
 
@@ -72,12 +97,29 @@ class JetsEngine(Engine):
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
     ) -> Tensor:
         """Partials by forward Taylor mode; see `Engine.partials`."""
+        net, z = self._start(network, features, points, plan)
+        return _Propagate.apply(net.activation, plan, z, *net.weights)  # type: ignore[return-value]
+
+    def carry(
+        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """The same with a way back of its own; see `Engine.carry`."""
+        if not torch.is_grad_enabled():
+            return super().carry(network, features, points, plan)
+        net, z = self._start(network, features, points, plan)
+        weights = [weight.detach() for weight in net.weights]
+        return _Taped(make_tape(net.activation, plan, z.detach(), weights), z)
+
+    @staticmethod
+    def _start(
+        network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> tuple[FFNN, Tensor]:
+        """The network, and the partials of its inputs."""
         if not isinstance(network, FFNN):
             raise DerivativeError(f"engine jets needs an FFNN, not a {type(network).__name__}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = stack_partials(inputs, plan)
-        return _Propagate.apply(network.activation, plan, z, *network.weights)  # type: ignore[return-value]
+        return network, stack_partials(inputs, plan)
 
 
 register_engine(JetsEngine)

@@ -1,14 +1,14 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.jets import Engine, choose_engine
+from pinnsig.jets import Carried, Engine, choose_engine, features_of, fields_from
 from pinnsig.model import Model
 from pinnsig.objective.blocks import Block, make_blocks
 from pinnsig.objective.capture import Recorded
@@ -139,22 +139,15 @@ class Objective:
         # the threads stop at these; what lies behind them belongs to no single thread
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
         self.model.problem.bind(leaves)
-        wanted = [*self.model.network.parameters(), *leaves.values()]
+        known = list(leaves.values())
 
         def work(share: int) -> tuple[Tensor, Tensor]:
             terms = torch.zeros_like(self.weights)
-            slope = torch.zeros_like(self.flat.values)
-            parts = slope.split([leaf.numel() for leaf in wanted])
-            with torch.set_grad_enabled(gradient is not None):
+            slope = None if gradient is None else torch.zeros_like(gradient)
+            with torch.set_grad_enabled(slope is not None):
                 for job in shares[share]:
-                    squares = self._squares(chunks[job])
-                    terms[chunks[job].terms] += squares.detach()
-                    if gradient is not None:
-                        loss = (self.weights[chunks[job].terms] * squares).sum()
-                        for part, found in zip(parts, _slopes(loss, wanted), strict=True):
-                            if found is not None:
-                                part += found.reshape(-1)
-            return terms, slope
+                    terms[chunks[job].terms] += self._visit(chunks[job], known, slope)
+            return terms, terms if slope is None else slope
 
         found = run_shares(work, len(shares))
         if gradient is not None:
@@ -170,15 +163,51 @@ class Objective:
             (slope,) = torch.autograd.grad(value, self.model.unknowns[name])
             gradient[i] *= slope
 
-    def _squares(self, chunk: Chunk) -> Tensor:
-        """A chunk's share of its block's mean squares, shape (terms of the block,)."""
-        block = chunk.block
+    def _visit(self, chunk: Chunk, leaves: list[Tensor], slope: Tensor | None) -> Tensor:
+        """A chunk's share of its block's mean squares, shape (terms of the block,).
+
+        Its share of the gradient, in the network's parameters and in the leaves, is added to
+        `slope`.
+        """
+        block, model = chunk.block, self.model
+        points = block.points[chunk.points]
         extra = {key: column[chunk.points] for key, column in block.extra.items()}
-        fields, at = self.model.fields(self.engine, block.points[chunk.points], block.plan)
-        residuals = block.residual(fields, at, extra)
-        sums = [r.square().sum(dtype=self.weights.dtype) for r in residuals.values()]
-        squares = torch.stack(sums) * (block.stride / len(block))
-        return squares if block.name == "residual" else squares.sum().reshape(1)
+        carried = self.engine.carry(model.network, features_of(model.problem), points, block.plan)
+        fields, at = fields_from(model.problem, carried.table, points, block.plan)
+        residuals = list(block.residual(fields, at, extra).values())
+        share = block.stride / len(block)
+        values = [r.detach() for r in residuals]
+        sums = torch.stack([r.square().sum(dtype=self.weights.dtype) for r in values]) * share
+        if slope is not None:
+            factors = (2 * share * self.weights[chunk.terms]).tolist() * len(values)
+            moved = [i for i, r in enumerate(residuals) if r.requires_grad]
+            self._pull([residuals[i] for i in moved], [factors[i] * values[i] for i in moved],
+                       carried, leaves, slope)  # fmt: skip
+        return sums if block.name == "residual" else sums.sum().reshape(1)
+
+    @staticmethod
+    def _pull(
+        residuals: list[Tensor],
+        cotangents: list[Tensor],
+        carried: Carried,
+        leaves: list[Tensor],
+        slope: Tensor,
+    ) -> None:
+        """Add to `slope` what cotangents of residuals mean to the parameters and the leaves."""
+        if not residuals:
+            return
+        table, *direct = torch.autograd.grad(
+            residuals, [carried.table, *leaves], cotangents, allow_unused=True
+        )
+        behind = len(slope) - len(leaves)
+        through: Sequence[Tensor | None] = ()
+        if table is not None:
+            network, through = carried.gradient(table, leaves)
+            slope[:behind] += network
+        for found in (direct, through):
+            for i, value in enumerate(found, start=behind):
+                if value is not None:
+                    slope[i] += value
 
     def _chunks(self) -> list[Chunk]:
         """All points in chunks: small enough for the cache, and no fewer than there are threads."""
@@ -208,9 +237,3 @@ class Objective:
         """Width and number of layers of the network, or what comes nearest in another module."""
         matrices = [p for p in self.flat.parameters if p.ndim > 1]
         return max((p.shape[0] for p in matrices), default=1), max(len(matrices), 1)
-
-
-def _slopes(loss: Tensor, wanted: list[Tensor]) -> tuple[Tensor | None, ...]:
-    if not loss.requires_grad:  # a residual that depends on nothing that is trained
-        return (None,) * len(wanted)
-    return torch.autograd.grad(loss, wanted, allow_unused=True)

@@ -113,13 +113,12 @@ def _arctan(f: Arctan, x: str, names: Names) -> NativeForm:
     u, v, w = f"u{i}", f"v{i}", f"w{i}"
     lines = [
         f"T a{i} = size_of({x}), b{i} = a{i} > LARGEST ? LARGEST : a{i};",
-        f"T {u} = 1 / (1 + b{i} * b{i}), {v} = signed_as(b{i} * {u}, {x}), {w} = b{i} * {u} * b{i};",
+        f"T {u} = 1 / (1 + b{i} * b{i}), {v} = signed_as(b{i} * {u}, {x});",
+        f"T {w} = b{i} * {u} * b{i};",
     ]
     third, fourth = f"((6 * {w} - 2 * {u}) * {u} * {u})", f"(24 * ({u} - {w}) * {u} * {u} * {v})"
     fifth = f"((5 * ({w} - 2 * {u}) * {w} + {u} * {u}) * {u} * 24 * {u} * {u})"
-    return NativeForm(
-        lines, [f"arctan_of({x})", u, f"(-2 * {v} * {u})", third, fourth, fifth]
-    )
+    return NativeForm(lines, [f"arctan_of({x})", u, f"(-2 * {v} * {u})", third, fourth, fifth])
 
 
 def _erf(f: Erf, x: str, names: Names) -> NativeForm:
@@ -152,7 +151,8 @@ def _softsign(f: Softsign, x: str, names: Names) -> NativeForm:
         f"T {a} = size_of({x}), {low} = {a} > 1 ? 1 : {a}, {g} = 1 / ({a} > 1 ? {a} : 1);",
         *_power(f"lk{i}", low, k),
         *_power(f"gk{i}", g, k),
-        f"T {p} = 1 + lk{i} * gk{i}, {q} = 1 / {p}, root{i} = {_root(p, q, k)};",
+        f"T {p} = 1 + lk{i} * gk{i}, {q} = 1 / {p};",
+        *_root(f"root{i}", p, q, k),
         f"T r{i} = lk{i} * {q}, s{i} = gk{i} * {q}, c{i} = root{i} * {g} * s{i};",
     ]
     value = f"signed_as({low} * root{i}, {x})"
@@ -177,17 +177,20 @@ def _power(name: str, base: str, exponent: int) -> list[str]:
     return lines
 
 
-def _root(p: str, inverse: str, k: int) -> str:
-    """p^(-1/k) for 1 <= p <= 2."""
+def _root(name: str, p: str, inverse: str, k: int) -> list[str]:
+    """Lines that set name = p^(-1/k) for 1 <= p <= 2."""
     if k == 1:
-        return inverse
+        return [f"T {name} = {inverse};"]
     if k == 2:
-        return f"__builtin_sqrt({inverse})"
-    fit = np.polynomial.Chebyshev.interpolate(lambda y: (1.5 + y / 2) ** (-1 / k), 20)
-    *lower, total = (f"(T){float(c)!r}" for c in fit.convert(kind=np.polynomial.Polynomial).coef)
+        return [f"T {name} = __builtin_sqrt({inverse});"]
+    fit = np.polynomial.Chebyshev.interpolate(lambda y: (1.5 + y / 2) ** (-1 / k), 10)
+    coefficients = fit.convert(kind=np.polynomial.Polynomial).coef
+    *lower, total = (f"(T){float(c)!r}" for c in coefficients)
     for c in reversed(lower):
         total = f"({total} * (2 * {p} - 3) + {c})"
-    return total
+    # a step of Newton's method takes it from eight digits to all of them
+    power = _power(f"{name}k", name, k)
+    return [f"T {name} = {total};", *power, f"{name} += {name} * (1 - {p} * {name}k) / {k};"]
 
 
 FORMS: dict[type[Activation], Form] = {

@@ -33,7 +33,9 @@ def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
         [
             write_functions(scalar),
             _loop("activate(long n, const T *restrict h, T *restrict z)", forward),
-            _loop("activate_back(long n, const T *restrict h, T *restrict g, T *restrict z)", backward),
+            _loop(
+                "activate_back(long n, const T *restrict h, T *restrict g, T *restrict z)", backward
+            ),
         ]
     )
 
