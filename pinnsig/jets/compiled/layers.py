@@ -2,6 +2,7 @@
 
 from pinnsig.jets.compiled.forms import NativeForm
 from pinnsig.jets.compiled.functions import write_functions
+from pinnsig.jets.compiled.network import tile_points
 from pinnsig.jets.plan import Plan
 
 Factors = tuple[tuple[int, int], ...]
@@ -10,43 +11,55 @@ Factors = tuple[tuple[int, int], ...]
 def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
     """The functions `activate` and `activate_back`.
 
-    activate(n, h, z) writes the activated stack of h, K rows of n numbers. activate_back(n, h, g,
-    z) does so too, and turns the gradient in z, given as g, into that in h.
+    activate(units, bias, h, z) adds the bias to h, a tile's stack, and writes the activated one to
+    z. activate_back(units, h, g, z) writes z again, and turns the gradient in z, given as g, into
+    that in h.
     """
-    k = len(plan)
-    rows = range(k)
+    rows = range(len(plan))
+    reads = [f"T vh{k} = h[i + {k} * TILE];" for k in rows[1:]]
+    activated = [f"z[i + {k} * TILE] = {total};" for k, total in _forward(plan).items()]
     forward = [
+        "T x = h[i] + bias[unit];",
+        "h[i] = x;",
         *form.lines,
         *(f"T d{n} = {form.derivatives[n]};" for n in range(plan.order + 1)),
-        *(f"T vh{j} = h[i + {j} * n];" for j in rows[1:]),
-        *(f"z[i + {j} * n] = {total};" for j, total in _forward(plan).items()),
+        *reads,
+        *activated,
     ]
     backward = [
+        "T x = h[i];",
         *form.lines,
         *(f"T d{n} = {form.derivatives[n]};" for n in range(plan.order + 2)),
-        *(f"T vh{j} = h[i + {j} * n];" for j in rows[1:]),
-        *(f"T vg{j} = g[i + {j} * n];" for j in rows),
-        *(f"z[i + {j} * n] = {total};" for j, total in _forward(plan).items()),
-        *(f"g[i + {j} * n] = {total};" for j, total in _backward(plan).items()),
+        *reads,
+        *(f"T vg{k} = g[i + {k} * TILE];" for k in rows),
+        *activated,
+        *(f"g[i + {k} * TILE] = {total};" for k, total in _backward(plan).items()),
     ]
-    return "".join(
+    tile = tile_points(len(plan))
+    size = f"#define TILE {tile}\n#define STACK {len(plan) * tile}"
+    forward_head = "activate(long units, const T *bias, T *restrict h, T *restrict z)"
+    backward_head = (
+        "activate_back(long units, const T *restrict h, T *restrict g, T *restrict z)"
+    )
+    return "\n".join(
         [
             write_functions(scalar),
-            _loop("activate(long n, const T *restrict h, T *restrict z)", forward),
-            _loop(
-                "activate_back(long n, const T *restrict h, T *restrict g, T *restrict z)", backward
-            ),
+            size,
+            _loop(forward_head, "h += STACK, z += STACK", forward),
+            _loop(backward_head, "h += STACK, g += STACK, z += STACK", backward),
         ]
     )
 
 
-def _loop(head: str, body: list[str]) -> str:
-    lines = "\n        ".join(["T x = h[i];", *body])
+def _loop(head: str, onwards: str, body: list[str]) -> str:
+    lines = "\n            ".join(body)
     return f"""
 void {head} {{
+    for (long unit = 0; unit < units; unit++, {onwards}) {{
 #pragma GCC ivdep
-    for (long i = 0; i < n; i++) {{
-        {lines}
+        for (long i = 0; i < TILE; i++) {{
+            {lines}
+        }}
     }}
 }}
 """

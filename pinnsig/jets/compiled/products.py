@@ -21,20 +21,35 @@ HEAD = """
 #define BYTES 16
 #define WIDEST 4
 #endif
-#define LANES ((long)(BYTES / sizeof(T)))
+#define LANES (BYTES / SIZE)
 typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
+#ifdef __clang__
+#define TURN(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#if SIZE == 8
+typedef long long I __attribute__((vector_size(BYTES)));
+#else
+typedef int I __attribute__((vector_size(BYTES)));
+#endif
+#define TURN(a, b, ...) __builtin_shuffle(a, b, (I){__VA_ARGS__})
+#endif
 """
 
 
-def write_products() -> str:
-    """The function `product`, and a block of it for each size.
+def write_products(size: int) -> str:
+    """The functions `product` and `transpose`, for numbers of that many bytes.
 
     product(m, n, depth, a, am, ak, b, ldb, c, ldc, add, ahead) writes A B into C, or adds it: A has
     m rows and `depth` columns that are am and ak apart, B and C have n columns, whole vectors. What
     lies at `ahead`, of the layout of C, is meanwhile fetched into the cache.
+
+    transpose(m, n, a, b) turns A of m rows and n columns, whole vectors, into B, whose rows are
+    filled up to whole vectors.
     """
     blocks = "".join(_block(rows, vectors) for rows in ROWS for vectors in VECTORS)
-    return HEAD + blocks + "".join(map(_panel, VECTORS)) + _DRIVER
+    head = f"#define SIZE {size}\n{HEAD}"
+    turns = "".join(map(_turn, (2, 4, 8, 16)))
+    return head + blocks + "".join(map(_panel, VECTORS)) + _DRIVER + turns + _TRANSPOSE
 
 
 def _block(rows: int, vectors: int) -> str:
@@ -70,7 +85,8 @@ static inline void block_{rows}_{vectors}(
 def _panel(vectors: int) -> str:
     steps = "\n    ".join(
         f"for (; i + {rows} <= m; i += {rows})"
-        f" block_{rows}_{vectors}(depth, a + i * am, am, ak, b, ldb, c + i * ldc, ldc, add,\n            ahead + i * ldc);"
+        f" block_{rows}_{vectors}(depth, a + i * am, am, ak, b, ldb, c + i * ldc, ldc, add,"
+        f"\n            ahead + i * ldc);"
         for rows in ROWS
     )
     return f"""
@@ -100,4 +116,41 @@ static void product(
         b += vectors * LANES, c += vectors * LANES, ahead += vectors * LANES, left -= vectors;
     }}
 }}
+"""
+
+
+def _turn(lanes: int) -> str:
+    """A square of vectors turned in registers, halves, quarters, ... of them at a time."""
+    lines, names, step = [], [f"r{i}" for i in range(lanes)], lanes // 2
+    lines += [f"V r{i} = *(const V *)(a + {i} * lda);" for i in range(lanes)]
+    while step:
+        low = [i + (lanes if i & step else 0) - (i & step) for i in range(lanes)]
+        high = [i + step for i in low]
+        made = list(names)
+        for i in (i for i in range(lanes) if not i & step):
+            for place, picked in ((i, low), (i + step, high)):
+                made[place] = f"s{step}_{place}"
+                chosen = ", ".join(map(str, picked))
+                lines.append(f"V {made[place]} = TURN({names[i]}, {names[i + step]}, {chosen});")
+        names, step = made, step // 2
+    lines += [f"*(V *)(b + {i} * ldb) = {name};" for i, name in enumerate(names)]
+    body = "\n    ".join(lines)
+    return f"""
+#if LANES == {lanes}
+static inline void turn(const T *a, long lda, T *b, long ldb) {{
+    {body}
+}}
+#endif
+"""
+
+
+_TRANSPOSE = """
+static void transpose(long m, long n, const T *a, T *b) {
+    long row = (m + LANES - 1) / LANES * LANES, whole = m / LANES * LANES;
+    for (long j = 0; j < n; j += LANES) {
+        for (long i = 0; i < whole; i += LANES) turn(a + i * n + j, n, b + j * row + i, row);
+        for (long i = whole; i < m; i++)
+            for (long k = 0; k < LANES; k++) b[(j + k) * row + i] = a[i * n + j + k];
+    }
+}
 """

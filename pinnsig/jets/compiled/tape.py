@@ -12,7 +12,7 @@ from pinnsig.activations import Activation
 from pinnsig.jets.compiled.compiler import load
 from pinnsig.jets.compiled.forms import native_form
 from pinnsig.jets.compiled.layers import write_layers
-from pinnsig.jets.compiled.network import write_network
+from pinnsig.jets.compiled.network import tile_points, write_network
 from pinnsig.jets.plan import Plan
 from pinnsig.jets.tape import Tape
 from pinnsig.jets.workspace import Workspace
@@ -63,8 +63,8 @@ class CompiledTape(Tape):
         self.weights = [weight.contiguous() for weight in weights]
         k, n, columns = inputs.shape
         outputs, width = weights[-2].shape
-        self.sizes = [w.numel() for w in weights]
-        self.shape = (ctypes.c_long * 6)(k, n, columns, width, outputs, len(weights) // 2 - 1)
+        sizes = (k, n, columns, width, outputs, len(weights) // 2 - 1, tile_points(k))
+        self.shape = (ctypes.c_long * len(sizes))(*sizes)
         self.pointers = (ctypes.c_void_p * len(weights))(*[w.data_ptr() for w in self.weights])
         kept = library.network.kept(self.shape) if keep else 0
         worked = library.network.worked(self.shape)
@@ -82,7 +82,7 @@ class CompiledTape(Tape):
 
     def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
         """See `Tape.gradient`."""
-        gradient = self.inputs.new_empty(sum(self.sizes))
+        gradient = self.inputs.new_empty(sum(weight.numel() for weight in self.weights))
         below = torch.empty_like(self.inputs) if inputs else None
         self._backward(cotangent, gradient, below, 0, 0)
         return gradient, below
