@@ -98,15 +98,16 @@ def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, J
 def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
     """One jet for each network output, from a stack of shape (K, N, outputs)."""
 
-    def leaf(output: int) -> Jet:
+    def leaf(rows: Sequence[Tensor]) -> Jet:
         def part(alpha: Alpha) -> Part:
             if alpha not in plan.index:
                 raise DerivativeError(f"a partial outside the plan {plan} was read")
-            return table[plan.index[alpha], :, output]
+            return rows[plan.index[alpha]]
 
-        return Jet(plan.coordinates, part, table[0, :, output])
+        return Jet(plan.coordinates, part, rows[0])
 
-    return [leaf(output) for output in range(table.shape[2])]
+    # taken apart at once, so that the way back puts their gradients together at once
+    return [leaf(output.unbind(0)) for output in table.unbind(2)]
 
 
 ENGINES: dict[str, type[Engine]] = {}

@@ -66,10 +66,13 @@ class _Propagate(torch.autograd.Function):
 class _Taped(Carried):
     """Partials with their tape, without autograd between."""
 
-    def __init__(self, tape: Tape, inputs: Tensor) -> None:
-        self.tape, self.inputs = tape, inputs
-        self.table = tape.forward().requires_grad_()
+    @torch.no_grad()
+    def __init__(self, network: FFNN, plan: Plan, inputs: Tensor) -> None:
+        self.tape = make_tape(network.activation, plan, inputs.detach(), network.weights)
+        self.inputs = inputs
+        self.table = self.tape.forward().requires_grad_()
 
+    @torch.no_grad()
     def gradient(
         self, cotangent: Tensor, leaves: Sequence[Tensor]
     ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
@@ -107,8 +110,7 @@ class JetsEngine(Engine):
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
         net, z = self._start(network, features, points, plan)
-        weights = [weight.detach() for weight in net.weights]
-        return _Taped(make_tape(net.activation, plan, z.detach(), weights), z)
+        return _Taped(net, plan, z)
 
     @staticmethod
     def _start(

@@ -12,7 +12,7 @@ COLUMNS = 64
 """Columns of a tile's stack: a stack of 64 units takes a third of the cache next to the processor,
 and more columns make no product faster."""
 
-FLUSH = 16
+FLUSH = 32
 """Tiles whose gradients are summed in the network's own type before they go to double."""
 
 
@@ -85,7 +85,7 @@ void forward(const Shape *s, Activate *activate, const T *const *weights, const 
             long in = size_in(s, l), out_size = size_out(s, l);
             T *h = l == last ? result : states ? states + (t * last + l) * stack : spare;
             product(out_size, columns, in, weights[2 * l], in, 1, l ? z : entry, columns, h,
-                columns, 0, states && l < last ? h + stack : h);
+                columns, 0, states && l < last ? h + stack : NULL);
             if (l < last) activate(out_size, weights[2 * l + 1], h, z);
         }
         scatter(s, t * s->tile, s->outputs, result, weights[2 * last + 1], out);
@@ -97,7 +97,7 @@ _BACKWARD = """
 /* sums over a tile: the weights' gradient, from the rows of g and of z turned, and the bias's */
 static void add_sums(const Shape *s, long in, long out, const T *g, const T *turned, T *sums) {
     long row = padded(in), columns = columns_of(s);
-    product(out, row, columns, g, columns, 1, turned, row, sums, row, 1, sums);
+    product(out, row, columns, g, columns, 1, turned, row, sums, row, 1, NULL);
     sums += out * row;
     for (long a = 0; a < out; a++)
         for (long p = 0; p < s->tile; p++) sums[a * s->tile + p] += g[a * columns + p];
@@ -111,7 +111,7 @@ static void write_rows(const Shape *s, long first, long in, long out, const T *g
         int add = (first + p) % stride != 0;
         T *to = jacobian + (first + p) / stride * length, *into = in == row ? to : block;
         product(out, row, s->partials, g + p, columns, s->tile, turned + p * row, s->tile * row,
-            into, row, in == row && add, into);
+            into, row, in == row && add, NULL);
         if (in != row)
             for (long a = 0; a < out; a++)
                 for (long b = 0; b < in; b++)
@@ -146,33 +146,34 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
     long last = s->hidden, columns = columns_of(s), stack = s->width * columns;
     long total = all_sums_of(s), parameters = 0;
     for (long l = 0; l <= last; l++) parameters += size_out(s, l) * (size_in(s, l) + 1);
-    T *turns[2] = {work, work + stack}, *z = work + 2 * stack, *turned = z + stack;
-    T *entry = turned + padded(s->width) * columns, *leaving = entry + s->inputs * columns;
-    T *entry_turned = leaving + s->inputs * columns;
-    T *exit = entry_turned + padded(s->inputs) * columns, *sums = exit + s->outputs * columns;
+    long w = padded(s->width), i = padded(s->inputs);
+    T *turns[2] = {work, work + stack}, *z = work + 2 * stack, *z_turned = z + w * columns;
+    T *entry = z_turned + w * columns, *entry_turned = entry + i * columns;
+    T *leaving = entry_turned + i * columns, *exit = leaving + i * columns;
+    T *sums = exit + s->outputs * columns;
     sums += (8 - (sums - work) % 8) % 8;
     double *wide = (double *)(sums + (total + 7) / 8 * 8);
     for (long j = 0; !stride && j < total; j++) sums[j] = 0, wide[j] = 0;
-    for (T *j = turned; j < exit; j++) *j = 0;
+    for (T *j = z; j < exit; j++) *j = 0;  /* rows beyond the last unit stay zero */
     for (long t = 0; t < tiles_of(s); t++) {
         long first = t * s->tile, place = total, column = parameters;
         const T *g = exit;
         gather(s, first, s->outputs, cotangent, exit);
         gather(s, first, s->inputs, inputs, entry);
-        transpose(s->inputs, columns, entry, entry_turned);
+        transpose(i, columns, entry, entry_turned);
         for (long l = last; l >= 0; l--) {
             long in = size_in(s, l), out = size_out(s, l);
             T *next = l ? turns[l % 2] : leaving;
-            const T *h = l ? states + (t * last + l - 1) * stack : next;
+            const T *h = l ? states + (t * last + l - 1) * stack : NULL;
             place -= sums_of(s, l), column -= out * (in + 1);
             if (l || below)
                 product(in, columns, out, weights[2 * l], 1, in, g, columns, next, columns, 0, h);
-            if (l) activate_back(in, h, next, z), transpose(in, columns, z, turned);
-            const T *into = l ? turned : entry_turned;
+            if (l) activate_back(in, h, next, z), transpose(w, columns, z, z_turned);
+            const T *turned = l ? z_turned : entry_turned;
             if (stride)
-                write_rows(s, first, in, out, g, into, sums, gradient + column, stride, length);
+                write_rows(s, first, in, out, g, turned, sums, gradient + column, stride, length);
             else
-                add_sums(s, in, out, g, into, sums + place);
+                add_sums(s, in, out, g, turned, sums + place);
             g = next;
         }
         if (below) scatter(s, first, s->inputs, leaving, NULL, below);

@@ -41,10 +41,10 @@ def write_products(size: int) -> str:
 
     product(m, n, depth, a, am, ak, b, ldb, c, ldc, add, ahead) writes A B into C, or adds it: A has
     m rows and `depth` columns that are am and ak apart, B and C have n columns, whole vectors. What
-    lies at `ahead`, of the layout of C, is meanwhile fetched into the cache.
+    lies at `ahead`, of the layout of C, or nothing where it is null, is meanwhile fetched into the
+    cache.
 
-    transpose(m, n, a, b) turns A of m rows and n columns, whole vectors, into B, whose rows are
-    filled up to whole vectors.
+    transpose(m, n, a, b) turns A of m rows and n columns, whole vectors both, into B.
     """
     blocks = "".join(_block(rows, vectors) for rows in ROWS for vectors in VECTORS)
     head = f"#define SIZE {size}\n{HEAD}"
@@ -64,14 +64,14 @@ def _block(rows: int, vectors: int) -> str:
         f"T a{i} = a[{i} * am]; " + " ".join(f"s{i}{j} += a{i} * b{j};" for j in v) for i in r
     )
     stores = "\n    ".join(f"*(V *)(c + {i} * ldc + {j} * LANES) = s{i}{j};" for i in r for j in v)
-    ask = "\n    ".join(
+    ask = " ".join(
         f"__builtin_prefetch(ahead + {i} * ldc + {j} * LANES, 0, 2);" for i in r for j in v
     )
     return f"""
 static inline void block_{rows}_{vectors}(
     long depth, const T *a, long am, long ak, const T *b, long ldb, T *c, long ldc, int add,
     const T *ahead) {{
-    {ask}
+    if (ahead) {{ {ask} }}
     {start}
     for (long k = 0; k < depth; k++, a += ak, b += ldb) {{
         {loads}
@@ -86,7 +86,7 @@ def _panel(vectors: int) -> str:
     steps = "\n    ".join(
         f"for (; i + {rows} <= m; i += {rows})"
         f" block_{rows}_{vectors}(depth, a + i * am, am, ak, b, ldb, c + i * ldc, ldc, add,"
-        f"\n            ahead + i * ldc);"
+        f"\n            ahead ? ahead + i * ldc : 0);"
         for rows in ROWS
     )
     return f"""
@@ -113,7 +113,8 @@ static void product(
         switch (vectors) {{
 {_CASES}
         }}
-        b += vectors * LANES, c += vectors * LANES, ahead += vectors * LANES, left -= vectors;
+        b += vectors * LANES, c += vectors * LANES, left -= vectors;
+        if (ahead) ahead += vectors * LANES;
     }}
 }}
 """
@@ -146,11 +147,7 @@ static inline void turn(const T *a, long lda, T *b, long ldb) {{
 
 _TRANSPOSE = """
 static void transpose(long m, long n, const T *a, T *b) {
-    long row = (m + LANES - 1) / LANES * LANES, whole = m / LANES * LANES;
-    for (long j = 0; j < n; j += LANES) {
-        for (long i = 0; i < whole; i += LANES) turn(a + i * n + j, n, b + j * row + i, row);
-        for (long i = whole; i < m; i++)
-            for (long k = 0; k < LANES; k++) b[(j + k) * row + i] = a[i * n + j + k];
-    }
+    for (long j = 0; j < n; j += LANES)
+        for (long i = 0; i < m; i += LANES) turn(a + i * n + j, n, b + j * m + i, m);
 }
 """
