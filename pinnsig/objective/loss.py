@@ -10,19 +10,12 @@ from torch import Tensor
 from pinnsig.errors import SettingsError
 from pinnsig.jets import Carried, Engine, choose_engine, features_of, fields_from
 from pinnsig.model import Model
-from pinnsig.objective.blocks import Block, make_blocks
+from pinnsig.objective.blocks import make_blocks
 from pinnsig.objective.capture import Recorded
+from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.workers import balance, run_shares
 from pinnsig.parameters import FlatParameters
 from pinnsig.problem import Sites
-
-# Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache,
-# elsewhere as many as memory holds through all layers
-CHUNK_ELEMENTS_CPU = 2**18
-CHUNK_ELEMENTS_ALL_LAYERS = 2**30
-
-# Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
-ELEMENTS_PER_THREAD = 2**21
 
 
 @dataclass(frozen=True)
@@ -31,20 +24,6 @@ class Evaluation:
 
     loss: Tensor
     terms: Tensor
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some of a block's points, and where its terms stand among all terms."""
-
-    block: Block
-    points: slice
-    terms: slice
-
-    @property
-    def cost(self) -> float:
-        """Work in it, in arbitrary units."""
-        return len(self.block.plan) * (self.points.stop - self.points.start)
 
 
 class Objective:
@@ -85,8 +64,9 @@ class Objective:
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
         self.weights = self._check_weights(weights or {})
         self.evaluations = 0
+        self._cutter = Cutter(self.blocks, self.flat.parameters)
         self._recorded = Recorded(
-            lambda: self._run(self.flat.gradient, self._chunks()), self.flat.values.device
+            lambda: self._run(self.flat.gradient, self._cutter.chunks()), self.flat.values.device
         )
 
     @property
@@ -117,7 +97,7 @@ class Objective:
     @torch.no_grad()
     def losses(self) -> Evaluation:
         """The loss at the present parameters, without its gradient and not counted."""
-        terms = self._run(None, self._chunks())
+        terms = self._run(None, self._cutter.chunks())
         return Evaluation((self.weights * terms).sum(), terms)
 
     def non_finite_terms(self) -> list[str]:
@@ -125,7 +105,7 @@ class Objective:
         found = []
         for block in self.blocks:
             gradient = torch.empty_like(self.flat.values)
-            chunks = [chunk for chunk in self._chunks() if chunk.block is block]
+            chunks = [chunk for chunk in self._cutter.chunks() if chunk.block is block]
             terms = self._run(gradient, chunks)
             if not (terms.isfinite().all() and gradient.isfinite().all()):
                 found.append(block.name)
@@ -133,7 +113,7 @@ class Objective:
 
     def _run(self, gradient: Tensor | None, chunks: list[Chunk]) -> Tensor:
         """Mean squares of all terms, and the loss's gradient if there is room for it."""
-        shares = balance([chunk.cost for chunk in chunks], self._threads())
+        shares = balance([chunk.cost for chunk in chunks], self._cutter.threads())
         shares = [share for share in shares if share]
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
@@ -179,23 +159,26 @@ class Objective:
         values = [r.detach() for r in residuals]
         sums = torch.stack([r.square().sum(dtype=self.weights.dtype) for r in values]) * share
         if slope is not None:
-            factors = (2 * share * self.weights[chunk.terms]).tolist() * len(values)
-            moved = [i for i, r in enumerate(residuals) if r.requires_grad]
-            self._pull([residuals[i] for i in moved], [factors[i] * values[i] for i in moved],
-                       carried, leaves, slope)  # fmt: skip
+            factors = (2 * share * self.weights[chunk.terms]).to(slope).expand(len(values))
+            # the slope of each square; a residual may depend on nothing that is trained
+            pulls = [
+                (r, factor * value)
+                for r, value, factor in zip(residuals, values, factors, strict=True)
+                if r.requires_grad
+            ]
+            if pulls:
+                self._pull(pulls, carried, leaves, slope)
         return sums if block.name == "residual" else sums.sum().reshape(1)
 
     @staticmethod
     def _pull(
-        residuals: list[Tensor],
-        cotangents: list[Tensor],
+        pulls: list[tuple[Tensor, Tensor]],
         carried: Carried,
         leaves: list[Tensor],
         slope: Tensor,
     ) -> None:
-        """Add to `slope` what cotangents of residuals mean to the parameters and the leaves."""
-        if not residuals:
-            return
+        """Add to `slope` what residuals' cotangents mean to the parameters and the leaves."""
+        residuals, cotangents = zip(*pulls, strict=True)
         table, *direct = torch.autograd.grad(
             residuals, [carried.table, *leaves], cotangents, allow_unused=True
         )
@@ -208,32 +191,3 @@ class Objective:
             for i, value in enumerate(found, start=behind):
                 if value is not None:
                     slope[i] += value
-
-    def _chunks(self) -> list[Chunk]:
-        """All points in chunks: small enough for the cache, and no fewer than there are threads."""
-        cpu, threads = self.flat.values.device.type == "cpu", self._threads()
-        width, layers = self._size()
-        room = CHUNK_ELEMENTS_CPU if cpu else CHUNK_ELEMENTS_ALL_LAYERS // layers
-        found, first = [], 0
-        for block in self.blocks:
-            longest = max(room // (len(block.plan) * width), 64)
-            count = max(math.ceil(len(block) / longest), min(threads, len(block) // 256), 1)
-            length = math.ceil(len(block) / count / block.stride) * block.stride
-            terms = slice(first, first + len(block.terms))
-            for start in range(0, len(block), length):
-                found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
-            first = terms.stop
-        return found
-
-    def _threads(self) -> int:
-        """How many threads share the work: as many as torch uses, but fewer for little work."""
-        if self.flat.values.device.type != "cpu":
-            return 1
-        width, layers = self._size()
-        work = sum(len(block.plan) * len(block) for block in self.blocks) * width * layers
-        return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
-
-    def _size(self) -> tuple[int, int]:
-        """Width and number of layers of the network, or what comes nearest in another module."""
-        matrices = [p for p in self.flat.parameters if p.ndim > 1]
-        return max((p.shape[0] for p in matrices), default=1), max(len(matrices), 1)

@@ -84,6 +84,7 @@ def test_passes_are_as_exact_as_torchs(plan, act, dtype):
         table = made.forward()
         rows = torch.empty(37, sum(w.numel() for w in weights), dtype=dtype)
         flat, below = made.gradient(cotangent.to(dtype), True)
+        assert below is not None
         made.write_rows(cotangent.to(dtype), 1, rows)
         return table, flat, below, rows
 

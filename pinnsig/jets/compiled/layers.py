@@ -38,9 +38,7 @@ def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
     tile = tile_points(len(plan))
     size = f"#define TILE {tile}\n#define STACK {len(plan) * tile}"
     forward_head = "activate(long units, const T *bias, T *restrict h, T *restrict z)"
-    backward_head = (
-        "activate_back(long units, const T *restrict h, T *restrict g, T *restrict z)"
-    )
+    backward_head = "activate_back(long units, const T *restrict h, T *restrict g, T *restrict z)"
     return "\n".join(
         [
             write_functions(scalar),
