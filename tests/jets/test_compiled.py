@@ -52,7 +52,7 @@ def normals(*shape, seed=0, dtype=torch.float64):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     plan=st.sampled_from([PLANS["value"], PLANS["burgers"], PLANS["mixed"]]),
     depth=st.integers(1, 60),
