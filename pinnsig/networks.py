@@ -46,6 +46,11 @@ class FFNN(nn.Module):
         """The depth + 1 linear layers in order of use."""
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
+    @property
+    def weights(self) -> list[Tensor]:
+        """Weight and bias of each linear layer in order of use."""
+        return [p for layer in self.linears for p in (layer.weight, layer.bias)]
+
     def forward(self, x: Tensor) -> Tensor:
         """Map inputs of shape (N, inputs) to outputs of shape (N, outputs)."""
         *hidden, last = self.layers

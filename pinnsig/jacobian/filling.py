@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import DerivativeError
-from pinnsig.jacobian.tape import Tape
-from pinnsig.jets import coordinate_jets, output_jets
+from pinnsig.jets import coordinate_jets
 from pinnsig.jets.engine import stack_partials
-from pinnsig.jets.fields import features_of, fields_of
+from pinnsig.jets.fields import features_of, fields_from
+from pinnsig.jets.taylor import make_tape
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, Objective
 
@@ -43,9 +43,10 @@ class RowFiller:
         with torch.enable_grad():  # features and residual may hold unknown coefficients
             jets = features(at) if features else list(at.values())
             inputs = stack_partials(jets, plan)
-            tape = Tape(self.network, inputs.detach(), plan)
-            table = tape.table.requires_grad_()
-            fields = fields_of(self.problem, output_jets(table, plan), at)
+            weights = [w.detach() for w in self.network.weights]
+            tape = make_tape(self.network.activation, plan, inputs.detach(), weights)
+            table = tape.forward().requires_grad_()
+            fields, at = fields_from(self.problem, table, block.points[points], plan)
             residuals = block.residual(fields, at, extra).values()
         moved = [_slope(inputs, leaf) for leaf in self.leaves]
         network = jacobian.shape[2] - len(self.leaves)

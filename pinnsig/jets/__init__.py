@@ -2,13 +2,21 @@
 
 from pinnsig.jets.engine import (
     ENGINES,
+    Carried,
     Engine,
     choose_engine,
     coordinate_jets,
     output_jets,
     register_engine,
 )
-from pinnsig.jets.fields import fields_at, input_count, network_inputs, record
+from pinnsig.jets.fields import (
+    features_of,
+    fields_at,
+    fields_from,
+    input_count,
+    network_inputs,
+    record,
+)
 from pinnsig.jets.jet import Jet
 from pinnsig.jets.plan import Plan, parse_partial, partial_name
 
@@ -19,6 +27,7 @@ from pinnsig.jets.nested import NestedEngine  # isort: skip
 
 __all__ = [
     "ENGINES",
+    "Carried",
     "Engine",
     "FusedEngine",
     "Jet",
@@ -27,7 +36,9 @@ __all__ = [
     "Plan",
     "choose_engine",
     "coordinate_jets",
+    "features_of",
     "fields_at",
+    "fields_from",
     "input_count",
     "network_inputs",
     "output_jets",

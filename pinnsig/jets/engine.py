@@ -15,6 +15,36 @@ Features = Callable[[Mapping[str, Any]], Sequence[Any]]
 """Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
 
 
+class Carried:
+    """Partials that were carried through a network, and the way back to what they depend on.
+
+    The network's own graph stays behind `table`, so that a loss is differentiated in two steps:
+    down to the table, and from there by the engine.
+
+    Attributes:
+        table: shape (K, N, outputs), a leaf.
+    """
+
+    def __init__(self, network: nn.Module, made: Tensor) -> None:
+        self.network, self.made = network, made
+        self.table = made.detach().requires_grad_(made.requires_grad)
+
+    def gradient(
+        self, cotangent: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+        """Carry a cotangent of the table back, once.
+
+        Returns:
+            The gradient in all the network's parameters, shape (P',), and that in other leaves
+            which the network's inputs may depend on.
+        """
+        parameters = list(self.network.parameters())
+        found = torch.autograd.grad(self.made, [*parameters, *leaves], cotangent, allow_unused=True)
+        own = zip(parameters, found, strict=False)
+        flat = [(torch.zeros_like(p) if g is None else g).flatten() for p, g in own]
+        return torch.cat(flat), found[len(parameters) :]
+
+
 class Engine(ABC):
     """Base of the derivative engines; all give the numbers of the nested one."""
 
@@ -39,6 +69,12 @@ class Engine(ABC):
             Shape (K, N, outputs), in the order of the plan, differentiable in the weights.
         """
 
+    def carry(
+        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """The partials with the way back; arguments as for `partials`."""
+        return Carried(network, self.partials(network, features, points, plan))
+
     @abstractmethod
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
         """Why it cannot carry a plan (or any) through this network; None if it can."""
@@ -62,15 +98,16 @@ def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, J
 def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
     """One jet for each network output, from a stack of shape (K, N, outputs)."""
 
-    def leaf(output: int) -> Jet:
+    def leaf(rows: Sequence[Tensor]) -> Jet:
         def part(alpha: Alpha) -> Part:
             if alpha not in plan.index:
                 raise DerivativeError(f"a partial outside the plan {plan} was read")
-            return table[plan.index[alpha], :, output]
+            return rows[plan.index[alpha]]
 
-        return Jet(plan.coordinates, part, table[0, :, output])
+        return Jet(plan.coordinates, part, rows[0])
 
-    return [leaf(output) for output in range(table.shape[2])]
+    # taken apart at once, so that the way back puts their gradients together at once
+    return [leaf(output.unbind(0)) for output in table.unbind(2)]
 
 
 ENGINES: dict[str, type[Engine]] = {}
@@ -113,7 +150,14 @@ def choose_engine(
 
 def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
     """The plan's partials of several jets, shape (K, N, jets)."""
-    return torch.stack([stack_inputs([jet.tensor(a) for jet in jets]) for a in plan.alphas])
+    like = jets[0].like
+    stack = like.new_zeros(len(plan), len(like), len(jets))
+    for j, jet in enumerate(jets):
+        for k, alpha in enumerate(plan.alphas):
+            part = jet.part(alpha)
+            if part is not None:
+                stack[k, :, j] = part
+    return stack
 
 
 def stack_inputs(columns: Sequence[Tensor]) -> Tensor:

@@ -75,6 +75,13 @@ def fields_at(
 ) -> tuple[dict[str, Jet], dict[str, Jet]]:
     """The fields and the coordinates at points of shape (N, dimensions), as jets by name."""
     table = engine.partials(network, features_of(problem), points, plan)
+    return fields_from(problem, table, points, plan)
+
+
+def fields_from(
+    problem: Problem, table: Tensor, points: Tensor, plan: Plan
+) -> tuple[dict[str, Jet], dict[str, Jet]]:
+    """The same from the network's outputs, shape (K, N, outputs)."""
     coordinates = _coordinates(problem, points)
     return fields_of(problem, output_jets(table, plan), coordinates), coordinates
 

@@ -1,9 +1,4 @@
-"""The elementwise part of a layer: bias, activation, and Faa di Bruno's formula, both ways.
-
-In torch's own operations here; `pinnsig.jets.compiled` does the same in one pass over memory.
-"""
-
-from typing import Protocol
+"""The elementwise part of a layer in torch's operations; `pinnsig.jets.compiled` does it in C."""
 
 import torch
 from torch import Tensor
@@ -14,8 +9,11 @@ from pinnsig.jets.plan import Plan
 Derivatives = tuple[Tensor, ...]
 
 
-class LayerKernel(Protocol):
-    """One layer's elementwise work, for one activation and plan."""
+class LayerKernel:
+    """Bias, activation and Faa di Bruno's formula, both ways, for one activation and plan."""
+
+    def __init__(self, activation: Activation, plan: Plan) -> None:
+        self.activation, self.plan = activation, plan
 
     def forward(self, h: Tensor, bias: Tensor, z: Tensor, order: int) -> Derivatives:
         """Add the bias to row 0 of h and write the activated stack to z.
@@ -27,42 +25,26 @@ class LayerKernel(Protocol):
             order: highest derivative of the activation to give back.
 
         Returns:
-            What `backward` wants to have: derivatives at h[0], or nothing.
+            Derivatives at h[0], as `again` and `backward` want to have them.
         """
-        ...
-
-    def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
-        """Write the activated stack to z once more, from what `forward` left."""
-        ...
-
-    def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
-        """Turn the gradient in z into the one in h, in place; returns the bias's, shape (W,)."""
-        ...
-
-
-class TorchKernel:
-    """The work in torch's operations: any device, type and activation."""
-
-    def __init__(self, activation: Activation, plan: Plan) -> None:
-        self.activation, self.plan = activation, plan
-
-    def forward(self, h: Tensor, bias: Tensor, z: Tensor, order: int) -> Derivatives:
-        """See `LayerKernel.forward`."""
         h[0] += bias
         f = self.activation.derivatives(h[0], order)
         self.again(h, f, z)
         return f
 
     def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
-        """See `LayerKernel.again`."""
+        """Write the activated stack to z once more, from what `forward` left."""
         z[0] = f[0]
         if len(self.plan) > 1:
             torch.mul(h[1:], f[1], out=z[1:])
         for k, coefficient, order_, factors in self.plan.higher:
             z[k].addcmul_(f[order_], _product(h, factors), value=coefficient)
 
-    def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> Tensor:
-        """See `LayerKernel.backward`; needs derivatives up to one order more than the plan's."""
+    def backward(self, grad: Tensor, h: Tensor, f: Derivatives) -> None:
+        """Turn the gradient in z into that in h, in place.
+
+        It needs derivatives up to one order more than the plan's.
+        """
         cotangent = grad.clone() if self.plan.higher else grad
         value = (grad[1:] * h[1:]).sum(0).mul_(f[2]) if len(self.plan) > 1 else None
         grad *= f[1]
@@ -75,7 +57,6 @@ class TorchKernel:
             for place, (j, power) in enumerate(factors):
                 fewer = tuple((i, p - (q == place)) for q, (i, p) in enumerate(factors))
                 grad[j].addcmul_(base, _product(h, fewer), value=coefficient * power)
-        return grad[0].sum(0)
 
 
 def _product(h: Tensor, factors: tuple[tuple[int, int], ...]) -> Tensor:

@@ -1,22 +1,42 @@
-"""The `jets` engine: all partials of a plan go forward through the network together.
+"""The `jets` engine: all partials of a plan go forward through the network together."""
 
-A layer maps the stack Z of shape (K, N, inputs) to H = Z W^T, with the bias on the value's row
-only, and the activation maps H by Faa di Bruno's formula; one reverse pass then gives the
-weights' gradient. Griewank and Walther, Evaluating Derivatives (2008), chapter 13.
-"""
-
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from pinnsig.activations import Activation
 from pinnsig.errors import DerivativeError
-from pinnsig.jets.compiled import kernel_for
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_partials
+from pinnsig.jets.compiled import CompiledTape, find_library
+from pinnsig.jets.engine import (
+    Carried,
+    Engine,
+    Features,
+    coordinate_jets,
+    register_engine,
+    stack_partials,
+)
 from pinnsig.jets.kernels import LayerKernel
 from pinnsig.jets.plan import Plan
-from pinnsig.jets.workspace import Workspace
+from pinnsig.jets.tape import LayerTape, Tape
 from pinnsig.networks import FFNN
+
+
+def make_tape(
+    activation: Activation, plan: Plan, inputs: Tensor, weights: Sequence[Tensor], keep: bool = True
+) -> Tape:
+    """Carry inputs of shape (K, N, inputs) through the network, by the fastest way there is.
+
+    Args:
+        weights: weight and bias of each layer.
+        keep: whether the tape has to go back, too.
+    """
+    if inputs.device.type == "cpu":
+        library = find_library(activation, plan, inputs.dtype)
+        if library is not None:
+            return CompiledTape(inputs, weights, library, keep)
+    return LayerTape(inputs, weights, LayerKernel(activation, plan), keep)
 
 
 class _Propagate(torch.autograd.Function):
@@ -24,52 +44,44 @@ class _Propagate(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[override]
-        ctx: Any, inputs: Tensor, plan: Plan, kernel: LayerKernel, *weights: Tensor
+        ctx: Any, activation: Activation, plan: Plan, inputs: Tensor, *weights: Tensor
     ) -> Tensor:
-        order = plan.order + any(ctx.needs_input_grad)
-        k, n, _ = inputs.shape
-        hidden = len(weights) // 2 - 1
-        width = weights[0].shape[0]
-        # room for every layer's h, and for z or the gradient before and after one layer
-        space = Workspace((hidden + 3) * (k * n * width + 16), inputs)
-        scratch = [space.take(k, n, width) for _ in range(3)]
-        layers, z = [], inputs
-        for i in range(hidden):
-            h = space.take(k, n, width)
-            torch.mm(z.flatten(0, 1), weights[2 * i].T, out=h.flatten(0, 1))
-            layers.append((h, kernel.forward(h, weights[2 * i + 1], scratch[0], order)))
-            z = scratch[0]
+        keep = any(ctx.needs_input_grad)
+        tape = make_tape(activation, plan, inputs, weights, keep)
         # kept by hand, so that the memory goes back when this node does
-        ctx.kernel, ctx.space, ctx.layers, ctx.scratch = kernel, space, layers, scratch
+        ctx.tape = tape if keep else None
         ctx.save_for_backward(inputs, *weights)
-        out = torch.mm(z.flatten(0, 1), weights[-2].T).unflatten(0, (k, n))
-        out[0] += weights[-1]
-        return out
+        return tape.forward()
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        (grad,), (inputs, *weights) = grads, ctx.saved_tensors
-        z, *turns = ctx.scratch
-        found: list[Tensor] = []
-        # z is worked out again from h: that is quicker than fetching it from memory
-        ctx.kernel.again(*ctx.layers[-1], z)
-        found += [grad[0].sum(0), _outer(grad, z)]
-        for i in reversed(range(len(ctx.layers))):
-            below = turns[i % 2]
-            torch.mm(grad.flatten(0, 1), weights[2 * i + 2], out=below.flatten(0, 1))
-            grad = below
-            bias_gradient = ctx.kernel.backward(grad, *ctx.layers[i])
-            if i:
-                ctx.kernel.again(*ctx.layers[i - 1], z)
-            found += [bias_gradient, _outer(grad, z if i else inputs)]
-        first = grad @ weights[0] if ctx.needs_input_grad[0] else None
-        return first, None, None, *reversed(found)
+        _, *weights = ctx.saved_tensors  # complains where one was changed meanwhile
+        gradient, below = ctx.tape.gradient(grads[0], ctx.needs_input_grad[2])
+        parts = gradient.split([weight.numel() for weight in weights])
+        shaped = (p.view_as(w) for p, w in zip(parts, weights, strict=True))
+        return None, None, below, *shaped
 
 
-def _outer(grad: Tensor, z: Tensor) -> Tensor:
-    """Sum over partials and points of grad_i z_j, shape (outputs, inputs)."""
-    return grad.flatten(0, 1).T @ z.flatten(0, 1)
+class _Taped(Carried):
+    """Partials with their tape, without autograd between."""
+
+    @torch.no_grad()
+    def __init__(self, network: FFNN, plan: Plan, inputs: Tensor) -> None:
+        self.tape = make_tape(network.activation, plan, inputs.detach(), network.weights)
+        self.inputs = inputs
+        self.table = self.tape.forward().requires_grad_()
+
+    @torch.no_grad()
+    def gradient(
+        self, cotangent: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+        """See `Carried.gradient`."""
+        moved = self.inputs.requires_grad
+        flat, below = self.tape.gradient(cotangent, moved)
+        if not moved:
+            return flat, (None,) * len(leaves)
+        return flat, torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
 
 
 class JetsEngine(Engine):
@@ -88,14 +100,28 @@ class JetsEngine(Engine):
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
     ) -> Tensor:
         """Partials by forward Taylor mode; see `Engine.partials`."""
+        net, z = self._start(network, features, points, plan)
+        return _Propagate.apply(net.activation, plan, z, *net.weights)  # type: ignore[return-value]
+
+    def carry(
+        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """The same with a way back of its own; see `Engine.carry`."""
+        if not torch.is_grad_enabled():
+            return super().carry(network, features, points, plan)
+        net, z = self._start(network, features, points, plan)
+        return _Taped(net, plan, z)
+
+    @staticmethod
+    def _start(
+        network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> tuple[FFNN, Tensor]:
+        """The network, and the partials of its inputs."""
         if not isinstance(network, FFNN):
             raise DerivativeError(f"engine jets needs an FFNN, not a {type(network).__name__}")
         coordinates = coordinate_jets(plan.coordinates, points)
         inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = stack_partials(inputs, plan)
-        weights = [p for layer in network.linears for p in (layer.weight, layer.bias)]
-        kernel = kernel_for(network.activation, plan, z)
-        return _Propagate.apply(z, plan, kernel, *weights)  # type: ignore[return-value]
+        return network, stack_partials(inputs, plan)
 
 
 register_engine(JetsEngine)

@@ -9,7 +9,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-_IDLE: list[Tensor] = []  # flat buffers that no pass is using
+_IDLE: dict[int, Tensor] = {}  # flat buffers that no pass is using, by their id
 _KEPT = 16
 
 
@@ -34,16 +34,13 @@ class Workspace:
 
     def __del__(self) -> None:
         if self.buffer is not None and len(_IDLE) < _KEPT:
-            _IDLE.append(self.buffer)
+            _IDLE[id(self.buffer)] = self.buffer
 
 
 def _find(elements: int, dtype: torch.dtype) -> Tensor:
-    """An idle buffer that is large enough, or a new one; too small ones are dropped."""
-    while _IDLE:
-        try:
-            buffer = _IDLE.pop()
-        except IndexError:  # another thread was first
-            break
-        if buffer.dtype == dtype and len(buffer) >= elements:
+    """The smallest idle buffer that is large enough, or a new one."""
+    fitting = [b for b in list(_IDLE.values()) if b.dtype == dtype and len(b) >= elements]
+    for buffer in sorted(fitting, key=len):
+        if _IDLE.pop(id(buffer), None) is not None:  # else another thread was first
             return buffer
     return torch.empty(elements, dtype=dtype)

@@ -1,28 +1,21 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.jets import Engine, choose_engine
+from pinnsig.jets import Carried, Engine, choose_engine, features_of, fields_from
 from pinnsig.model import Model
-from pinnsig.objective.blocks import Block, make_blocks
+from pinnsig.objective.blocks import make_blocks
 from pinnsig.objective.capture import Recorded
+from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.workers import balance, run_shares
 from pinnsig.parameters import FlatParameters
 from pinnsig.problem import Sites
-
-# Stack elements (partials x points x width) carried at once: on a CPU few enough to stay in cache,
-# elsewhere as many as memory holds through all layers
-CHUNK_ELEMENTS_CPU = 2**18
-CHUNK_ELEMENTS_ALL_LAYERS = 2**30
-
-# Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
-ELEMENTS_PER_THREAD = 2**21
 
 
 @dataclass(frozen=True)
@@ -31,20 +24,6 @@ class Evaluation:
 
     loss: Tensor
     terms: Tensor
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some of a block's points, and where its terms stand among all terms."""
-
-    block: Block
-    points: slice
-    terms: slice
-
-    @property
-    def cost(self) -> float:
-        """Work in it, in arbitrary units."""
-        return len(self.block.plan) * (self.points.stop - self.points.start)
 
 
 class Objective:
@@ -92,8 +71,9 @@ class Objective:
         # of the collocation points, shape (N,): factors on their residuals, and these' sizes
         self.attention: Tensor | None = None
         self.sizes: Tensor | None = None
+        self._cutter = Cutter(self.blocks, self.flat.parameters)
         self._recorded = Recorded(
-            lambda: self._run(self.flat.gradient, self._chunks()), self.flat.values.device
+            lambda: self._run(self.flat.gradient, self._cutter.chunks()), self.flat.values.device
         )
 
     @property
@@ -123,7 +103,7 @@ class Objective:
     @torch.no_grad()
     def losses(self) -> Evaluation:
         """The loss at the present parameters, without its gradient and not counted."""
-        return self._evaluation(self._run(None, self._chunks()))
+        return self._evaluation(self._run(None, self._cutter.chunks()))
 
     def _evaluation(self, found: Tensor) -> Evaluation:
         return Evaluation((self.weights * found[1]).sum(), found[0])
@@ -167,7 +147,7 @@ class Objective:
         """
         self.model.bind()
         block = self.blocks[0]
-        longest = CHUNK_ELEMENTS_CPU // self._size()[0]
+        longest = self._cutter.chunks()[0].points.stop
         sizes = []
         for part in points.to(self.flat.values).split(longest):
             fields, at = self.model.fields(self.engine, part, block.plan)
@@ -181,7 +161,7 @@ class Objective:
         found = self.flat.values.new_zeros(len(self.term_names), len(self.flat))
         for i, gradient in enumerate(found):
             self.weights.zero_()[i] = 1.0
-            within = [c for c in self._chunks() if c.terms.start <= i < c.terms.stop]
+            within = [c for c in self._cutter.chunks() if c.terms.start <= i < c.terms.stop]
             self._run(gradient, within)
         self.weights.copy_(weights)
         return found
@@ -191,7 +171,7 @@ class Objective:
         found = []
         for block in self.blocks:
             gradient = torch.empty_like(self.flat.values)
-            chunks = [chunk for chunk in self._chunks() if chunk.block is block]
+            chunks = [chunk for chunk in self._cutter.chunks() if chunk.block is block]
             terms = self._run(gradient, chunks)
             if not (terms.isfinite().all() and gradient.isfinite().all()):
                 found.append(block.name)
@@ -203,28 +183,21 @@ class Objective:
         Returns:
             Shape (2, terms): as they are, and with factors of points, as they are minimised.
         """
-        shares = balance([chunk.cost for chunk in chunks], self._threads())
+        shares = balance([chunk.cost for chunk in chunks], self._cutter.threads())
         shares = [share for share in shares if share]
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
         self.model.problem.bind(leaves)
-        wanted = [*self.model.network.parameters(), *leaves.values()]
+        known = list(leaves.values())
 
         def work(share: int) -> tuple[Tensor, Tensor]:
             terms = self.weights.new_zeros(2, len(self.weights))
-            slope = torch.zeros_like(self.flat.values)
-            parts = slope.split([leaf.numel() for leaf in wanted])
-            with torch.set_grad_enabled(gradient is not None):
+            slope = None if gradient is None else torch.zeros_like(gradient)
+            with torch.set_grad_enabled(slope is not None):
                 for job in shares[share]:
-                    squares = self._squares(chunks[job])
-                    terms[:, chunks[job].terms] += squares.detach()
-                    if gradient is not None:
-                        loss = (self.weights[chunks[job].terms] * squares[1]).sum()
-                        for part, found in zip(parts, _slopes(loss, wanted), strict=True):
-                            if found is not None:
-                                part += found.reshape(-1)
-            return terms, slope
+                    terms[:, chunks[job].terms] += self._visit(chunks[job], known, slope)
+            return terms, terms if slope is None else slope
 
         found = run_shares(work, len(shares))
         if gradient is not None:
@@ -240,53 +213,60 @@ class Objective:
             (slope,) = torch.autograd.grad(value, self.model.unknowns[name])
             gradient[i] *= slope
 
-    def _squares(self, chunk: Chunk) -> Tensor:
-        """A chunk's share of its block's mean squares, shape (2, terms of block); see `_run`."""
-        block = chunk.block
+    def _visit(self, chunk: Chunk, leaves: list[Tensor], slope: Tensor | None) -> Tensor:
+        """A chunk's share of its block's mean squares, shape (2, terms of the block); see `_run`.
+
+        Its share of the gradient, in the network's parameters and in the leaves, is added to
+        `slope`.
+        """
+        block, model = chunk.block, self.model
+        points = block.points[chunk.points]
         extra = {key: column[chunk.points] for key, column in block.extra.items()}
-        fields, at = self.model.fields(self.engine, block.points[chunk.points], block.plan)
-        residuals = block.residual(fields, at, extra)
-        rows = [list(residuals.values())] * 2
-        if self.attention is not None and self.sizes is not None and block is self.blocks[0]:
-            factors = self.attention[chunk.points]
-            rows[1] = [factors * r for r in rows[0]]
-            self.sizes[chunk.points] = torch.stack(rows[0]).detach().norm(dim=0)
-        wide = self.weights.dtype
-        sums = [torch.stack([r.square().sum(dtype=wide) for r in row]) for row in rows]
-        squares = torch.stack(sums) * (block.stride / len(block))
-        return squares if block.name == "residual" else squares.sum(1, keepdim=True)
+        carried = self.engine.carry(model.network, features_of(model.problem), points, block.plan)
+        fields, at = fields_from(model.problem, carried.table, points, block.plan)
+        residuals = list(block.residual(fields, at, extra).values())
+        share = block.stride / len(block)
+        values = torch.stack([r.detach() for r in residuals])
+        minimised = values if self.attention is None else self._attended(values, chunk)
+        squares = (values.square(), values * minimised)
+        sums = torch.stack([x.sum(1, dtype=self.weights.dtype) for x in squares]) * share
+        if slope is not None:
+            factors = (2 * share * self.weights[chunk.terms]).to(slope).expand(len(values))
+            # the slope of each square; a residual may depend on nothing that is trained
+            pulls = [
+                (r, factor * value)
+                for r, value, factor in zip(residuals, minimised, factors, strict=True)
+                if r.requires_grad
+            ]
+            if pulls:
+                self._pull(pulls, carried, leaves, slope)
+        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
 
-    def _chunks(self) -> list[Chunk]:
-        """All points in chunks: small enough for the cache, and no fewer than there are threads."""
-        cpu, threads = self.flat.values.device.type == "cpu", self._threads()
-        width, layers = self._size()
-        room = CHUNK_ELEMENTS_CPU if cpu else CHUNK_ELEMENTS_ALL_LAYERS // layers
-        found, first = [], 0
-        for block in self.blocks:
-            longest = max(room // (len(block.plan) * width), 64)
-            count = max(math.ceil(len(block) / longest), min(threads, len(block) // 256), 1)
-            length = math.ceil(len(block) / count / block.stride) * block.stride
-            terms = slice(first, first + len(block.terms))
-            for start in range(0, len(block), length):
-                found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
-            first = terms.stop
-        return found
+    def _attended(self, values: Tensor, chunk: Chunk) -> Tensor:
+        """Residuals, shape (residuals, n), times the squares of their points' factors."""
+        if chunk.block is not self.blocks[0] or self.attention is None or self.sizes is None:
+            return values
+        self.sizes[chunk.points] = values.norm(dim=0)
+        return values * self.attention[chunk.points].square()
 
-    def _threads(self) -> int:
-        """How many threads share the work: as many as torch uses, but fewer for little work."""
-        if self.flat.values.device.type != "cpu":
-            return 1
-        width, layers = self._size()
-        work = sum(len(block.plan) * len(block) for block in self.blocks) * width * layers
-        return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
-
-    def _size(self) -> tuple[int, int]:
-        """Width and number of layers of the network, or what comes nearest in another module."""
-        matrices = [p for p in self.flat.parameters if p.ndim > 1]
-        return max((p.shape[0] for p in matrices), default=1), max(len(matrices), 1)
-
-
-def _slopes(loss: Tensor, wanted: list[Tensor]) -> tuple[Tensor | None, ...]:
-    if not loss.requires_grad:  # a residual that depends on nothing that is trained
-        return (None,) * len(wanted)
-    return torch.autograd.grad(loss, wanted, allow_unused=True)
+    @staticmethod
+    def _pull(
+        pulls: list[tuple[Tensor, Tensor]],
+        carried: Carried,
+        leaves: list[Tensor],
+        slope: Tensor,
+    ) -> None:
+        """Add to `slope` what residuals' cotangents mean to the parameters and the leaves."""
+        residuals, cotangents = zip(*pulls, strict=True)
+        table, *direct = torch.autograd.grad(
+            residuals, [carried.table, *leaves], cotangents, allow_unused=True
+        )
+        behind = len(slope) - len(leaves)
+        through: Sequence[Tensor | None] = ()
+        if table is not None:
+            network, through = carried.gradient(table, leaves)
+            slope[:behind] += network
+        for found in (direct, through):
+            for i, value in enumerate(found, start=behind):
+                if value is not None:
+                    slope[i] += value

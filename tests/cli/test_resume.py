@@ -13,7 +13,7 @@ from tests.conftest import Cli
 class Presser(progress.Silent):
     """Sends a signal after the second iteration of Adam."""
 
-    number = signal.SIGINT
+    number: int = signal.SIGINT
 
     def recorded(self, record) -> None:
         if (record.phase, record.iteration) == ("adam", 2):

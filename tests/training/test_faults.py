@@ -1,6 +1,7 @@
 """Losses that are not finite, at chosen evaluations of every kind of phase."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ class Faulty(Objective):
         return Evaluation(found.loss * 0 + self.bad, found.terms * 0 + self.bad)
 
 
-def faulty(at, bad=math.nan, also_gradient=True):
-    made = objective(width=5)
+def faulty(at, bad=math.nan, also_gradient=True) -> Any:
+    made: Any = objective(width=5)
     made.__class__ = Faulty
     made.at, made.bad, made.also_gradient = at, bad, also_gradient
     return made

@@ -1,5 +1,7 @@
 """New points: fresh ones, and those where the residual is large."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pinnsig
+from pinnsig.checkpoints import load_checkpoint
 from pinnsig.errors import SettingsError
+from pinnsig.runs import RunDirectory
 from pinnsig.training.points import choose
 from tests.conftest import SMALL
 from tests.training.test_trainer import objective
@@ -53,12 +57,9 @@ def test_residual_sizes_are_those_of_the_loss():
     assert mean_square == pytest.approx(float(made.losses().terms[0]), rel=1e-12)
 
 
-def sites_of(run, phases, **more):
-    """The collocation points at the end of a run, from its checkpoint."""
+def sites_of(run, phases, **more) -> Any:
+    """The collocation points at the end of a run, from its checkpoint; None: the first ones."""
     result = pinnsig.solve("burgers", runs=run, phases=phases, **{**FLAGS, **more})
-    from pinnsig.checkpoints import load_checkpoint
-    from pinnsig.runs import RunDirectory
-
     state, _ = load_checkpoint(RunDirectory.open(result.path))
     found = state["trainer"].get("sites")
     return None if found is None else found["residual"]["points"]

@@ -1,0 +1,79 @@
+"""Cutting the points into chunks, which are carried through the network one at a time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pinnsig.objective.blocks import Block
+
+# Stack elements (partials x points x width) carried at once through all layers: elsewhere as many
+# as memory holds, on a CPU few enough to stay near; in deep networks, those of so many layers
+ELEMENTS_CPU = 2**22
+LAYERS_CPU = 16
+ELEMENTS_ELSEWHERE = 2**30
+
+# Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
+ELEMENTS_PER_THREAD = 2**21
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some of a block's points, and where its terms stand among all terms."""
+
+    block: Block
+    points: slice
+    terms: slice
+
+    @property
+    def cost(self) -> float:
+        """Work in it, in arbitrary units."""
+        return len(self.block.plan) * (self.points.stop - self.points.start)
+
+
+class Cutter:
+    """Cuts blocks for a network of given size.
+
+    Args:
+        blocks: what is cut.
+        parameters: the network's parameters, in whose matrices width and layers are read.
+    """
+
+    def __init__(self, blocks: Sequence[Block], parameters: Sequence[Tensor]) -> None:
+        matrices = [p for p in parameters if p.ndim > 1]
+        self.blocks = blocks
+        self.cpu = parameters[0].device.type == "cpu"
+        self.width = max((p.shape[0] for p in matrices), default=1)
+        self.layers = max(len(matrices), 1)
+        self._cuts: dict[int, list[Chunk]] = {}
+
+    def threads(self) -> int:
+        """How many threads share the work: as many as torch uses, but fewer for little work."""
+        if not self.cpu:
+            return 1
+        rows = sum(len(block.plan) * len(block) for block in self.blocks)
+        work = rows * self.width * self.layers
+        return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
+
+    def chunks(self) -> list[Chunk]:
+        """All points in chunks, small enough, and no fewer than there are threads."""
+        threads = self.threads()
+        if threads not in self._cuts:
+            self._cuts[threads] = list(self._cut(threads))
+        return self._cuts[threads]
+
+    def _cut(self, threads: int) -> list[Chunk]:
+        layers = min(self.layers, LAYERS_CPU) if self.cpu else self.layers
+        room = (ELEMENTS_CPU if self.cpu else ELEMENTS_ELSEWHERE) // layers
+        found, first = [], 0
+        for block in self.blocks:
+            longest = max(room // (len(block.plan) * self.width), 64)
+            count = max(math.ceil(len(block) / longest), min(threads, len(block) // 256), 1)
+            length = math.ceil(len(block) / count / block.stride) * block.stride
+            terms = slice(first, first + len(block.terms))
+            for start in range(0, len(block), length):
+                found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
+            first = terms.stop
+        return found
