@@ -10,6 +10,7 @@ import torch
 from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
+from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import solve
 from pinnsig.errors import PinnsigError
 
@@ -26,7 +27,8 @@ def cli() -> None:
     """
 
 
-for _command in (solve, problems, activations, init, check_activation, show, plot, predict, bench):
+for _command in (solve, problems, activations, init, check_activation, show, plot, predict, bench,
+                 signal):  # fmt: skip
     cli.add_command(_command)
 
 

@@ -5,6 +5,7 @@ and the settings of a program that plots for itself stay as they are.
 """
 
 from pinnsig.plots.activations import activations_figure
+from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
 from pinnsig.plots.slices import slices_figure
 from pinnsig.plots.solution import solution_figure
@@ -12,6 +13,7 @@ from pinnsig.plots.style import save_figure
 
 __all__ = [
     "activations_figure",
+    "health_figure",
     "loss_figure",
     "save_figure",
     "slices_figure",

@@ -77,7 +77,7 @@ def chi_map(
         if layer in set(depths):
             found[layer] = w * slope
         following = w * value + sigma_b**2
-        if np.array_equal(following, q):  # all are at their fixed points
+        if np.all(np.abs(following - q) <= 4e-16 * q):  # all are at their fixed points
             break
         q = following
     settled = w * moments(q)[1]

@@ -9,6 +9,7 @@ from pinnsig.activations import Tanh, parse_activation
 from pinnsig.errors import SignalError
 from pinnsig.initializers import Calibrated, Xavier
 from pinnsig.signal import (
+    GivenNoise,
     RandomNetwork,
     effective_gains,
     gain_variance,
@@ -57,7 +58,7 @@ def test_ratio_tends_to_one_above_omega_only():
     x = normal_inputs(4, 32)
 
     def last(epsilon: float) -> tuple[float, float]:
-        network = RandomNetwork(Tanh(), Calibrated(p=1e-12, epsilon=epsilon), 50, 32)
+        network = RandomNetwork(Tanh(), GivenNoise(sigma=0.1, epsilon=epsilon), 50, 32)
         network_ratio = ratio_profile(network, x, gamma=0.3)
         return network_ratio.median[-1], network_ratio.within[-1]
 

@@ -6,7 +6,7 @@ from pinnsig.building import weight_generator
 from pinnsig.errors import SignalError
 from pinnsig.initializers import Calibrated, parse_initializer
 from pinnsig.networks import FFNN
-from pinnsig.signal import RandomNetwork, normal_inputs
+from pinnsig.signal import GivenNoise, RandomNetwork, normal_inputs
 
 SPECS = ["calibrated", "calibrated:sigma_b=0.1", "eoc", "xavier", "he", "orthogonal"]
 
@@ -57,6 +57,16 @@ def test_odd_without_biases():
     network = RandomNetwork(Tanh(), Calibrated(), 20, 8)
     x = normal_inputs(4, 8)
     assert torch.equal(network.last(-x), -network.last(x))
+
+
+def test_noise_of_ones_own():
+    f, x = 2 * Tanh(), normal_inputs(3, 6)
+    found = RandomNetwork(f, Calibrated(p=0.3), 9, 6)
+    given = RandomNetwork(f, GivenNoise(sigma=found.scales.noise), 9, 6)
+    assert torch.equal(given.last(x), found.last(x))
+    xavier = RandomNetwork(f, parse_initializer("xavier"), 9, 6)
+    gaussian = RandomNetwork(f, GivenNoise(sigma=1.0, gaussian=True), 9, 6)
+    assert torch.allclose(gaussian.last(x), xavier.last(x), rtol=1e-12)
 
 
 def test_inputs_are_normal_and_apart_from_the_weights():
