@@ -10,6 +10,7 @@ import torch
 from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
+from pinnsig.cli.papering import paper
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import solve
 from pinnsig.errors import PinnsigError
@@ -28,7 +29,7 @@ def cli() -> None:
 
 
 for _command in (solve, problems, activations, init, check_activation, show, plot, predict, bench,
-                 signal):  # fmt: skip
+                 signal, paper):  # fmt: skip
     cli.add_command(_command)
 
 

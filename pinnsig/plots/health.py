@@ -1,12 +1,12 @@
 """What initialisations do to signal and gradient, side by side."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from pinnsig.plots.style import DARK, FAINT, PALETTE, finite, log_axis, new_figure, styled
+from pinnsig.plots.panels import line_style
+from pinnsig.plots.style import FAINT, finite, log_axis, new_figure, styled
 from pinnsig.signal import Health
 
 
@@ -19,7 +19,8 @@ def health_figure(reports: Sequence[Health], title: str) -> Figure:
     """
     figure = new_figure(9.6, 6.8, title)
     (last, spread), (gradient, chi) = figure.subplots(2, 2)
-    for style, report in zip(_styles(), reports, strict=False):
+    for i, report in enumerate(reports):
+        style = {"linewidth": 1.7, **line_style(i)}
         shares, edges = report.shares
         last.stairs(shares, edges / edges[-1], label=report.initializer, **style)
         spread.plot(report.profile.layer, report.profile.spread, **style)
@@ -44,12 +45,3 @@ def health_figure(reports: Sequence[Health], title: str) -> Figure:
         axis.grid(True)
     figure.legend(*last.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
-
-
-def _styles() -> list[dict[str, Any]]:
-    """Neighbours differ in their dashes too, so that lines on top of each other are seen."""
-    dashes = ("-", (0, (4, 2)), (0, (1, 1.2)))
-    return [
-        {"color": (*PALETTE, DARK)[i % 7], "linestyle": dashes[i % 3], "linewidth": 1.7}
-        for i in range(21)
-    ]

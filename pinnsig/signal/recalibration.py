@@ -1,11 +1,11 @@
 """The surrogate target p_sur(L) at which real networks reach a wanted negative rate."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import root_scalar
 
 from pinnsig.activations import Activation
@@ -97,7 +97,7 @@ class ExponentialFit:
 
 
 def fit_exponential(
-    depths: Sequence[float], targets: Sequence[float], from_depth: float = 10
+    depths: ArrayLike, targets: ArrayLike, from_depth: float = 10
 ) -> ExponentialFit:
     """Fit p(L) = A exp(-k L) to the depths from `from_depth` on.
 
@@ -108,10 +108,10 @@ def fit_exponential(
 
     Source: paper, section 4.2, where A = 2.05 and k = 0.133 for tanh at width 64.
     """
-    kept = [(d, p) for d, p in zip(depths, targets, strict=True) if d >= from_depth]
-    if len(kept) < 3 or any(p <= 0 for _, p in kept):
+    x, y = np.asarray(depths, dtype=np.float64), np.asarray(targets, dtype=np.float64)
+    x, y = x[x >= from_depth], y[x >= from_depth]
+    if len(x) < 3 or np.any(y <= 0):
         raise SignalError(f"a fit needs three depths >= {from_depth:g} with targets above 0")
-    x, y = np.array(kept).T
     (slope, offset), covariance = np.polyfit(x, np.log(y), 1, cov=True)
     amplitude = math.exp(offset)
     return ExponentialFit(
