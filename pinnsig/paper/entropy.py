@@ -103,7 +103,7 @@ class Entropy(PaperFigure):
             Curves(curves("depths", "by_depth"), "depth $L$", "Spread", f"width {width}",
                    x_scale="log", limits=(0, 1.02)),
             Curves(curves("widths", "by_width"), "width $N$", "Spread", f"depth {depth}",
-                   x_scale="log", limits=(0, 1.02)),
+                   limits=(0, 1.02)),
             Curves(curves("depths", "correlation"), "depth $L$", "correlation of two inputs",
                    f"width {width}", x_scale="log", limits=(-0.2, 1.05)),
         ], columns=3)  # fmt: skip

@@ -18,6 +18,8 @@ from pinnsig.paper.initializers import (
 )
 from pinnsig.plots import Curve, Curves, panels_figure
 
+FLOOR = 1e-8  # smaller values are drawn there
+
 
 class ActivationRange(PaperFigure):
     """max |x^L| of alpha tanh against depth."""
@@ -58,10 +60,10 @@ class ActivationRange(PaperFigure):
         dots = {"marker": "o", "markersize": 4}
         return panels_figure([
             Curves(
-                [Curve(data["depths"], r, n, style=dots)
+                [Curve(data["depths"], np.maximum(r, FLOOR), n, style=dots)
                  for n, r in zip(data["names"], reach, strict=True)],
-                "depth $L$", r"max $|x^L|\;/\;\alpha$", rf"$\alpha$ = {scale:g}", x_scale="log",
-                y_scale="log", levels=(1.0,), limits=(1e-5, 2.0),
+                "depth $L$", rf"max $|x^L|\;/\;\alpha$ (drawn from {FLOOR:g})",
+                rf"$\alpha$ = {scale:g}", x_scale="log", y_scale="log", levels=(1.0,), limits=(FLOOR / 2, 2.0),
             )
             for scale, reach in zip(data["scales"], data["reach"], strict=True)
         ])  # fmt: skip

@@ -152,9 +152,9 @@ def panels_figure(
     for axis in grid.flat[len(panels) :]:
         axis.remove()
     if legend:
-        figure.legend(
-            legend.values(), legend.keys(), loc="outside lower center", ncols=min(len(legend), 4)
-        )
+        widest = max(map(len, legend)) + 8  # in letters, with the handle
+        ncols = min(len(legend), max(1, 52 * columns // widest))
+        figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=ncols)
     return figure
 
 
