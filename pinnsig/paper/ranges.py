@@ -63,7 +63,8 @@ class ActivationRange(PaperFigure):
                 [Curve(data["depths"], np.maximum(r, FLOOR), n, style=dots)
                  for n, r in zip(data["names"], reach, strict=True)],
                 "depth $L$", rf"max $|x^L|\;/\;\alpha$ (drawn from {FLOOR:g})",
-                rf"$\alpha$ = {scale:g}", x_scale="log", y_scale="log", levels=(1.0,), limits=(FLOOR / 2, 2.0),
+                rf"$\alpha$ = {scale:g}", x_scale="log", y_scale="log", levels=(1.0,),
+                limits=(FLOOR / 2, 2.0),
             )
             for scale, reach in zip(data["scales"], data["reach"], strict=True)
         ])  # fmt: skip
