@@ -1,3 +1,5 @@
+import weakref
+
 import pytest
 import torch
 
@@ -57,6 +59,14 @@ def test_odd_without_biases():
     network = RandomNetwork(Tanh(), Calibrated(), 20, 8)
     x = normal_inputs(4, 8)
     assert torch.equal(network.last(-x), -network.last(x))
+
+
+def test_layers_are_not_kept():
+    # memory does not grow with depth
+    layers = RandomNetwork(Tanh(), Calibrated(), 5, 8).layers(normal_inputs(2, 8))
+    first = weakref.ref(next(layers).weight)
+    next(layers)
+    assert first() is None
 
 
 def test_noise_of_ones_own():
