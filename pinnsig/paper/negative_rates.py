@@ -155,7 +155,7 @@ class TargetRate(PaperFigure):
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"networks": 500, "deepest": 100},
-        "paper": {"networks": 8000, "deepest": 100},
+        "paper": {"networks": 3000, "deepest": 100},
     }
     others = (("tanh", 16), ("tanh", 256), ("softsign2", 64), ("erf", 64))
 

@@ -90,8 +90,10 @@ def sign_changes(x_0: Tensor, x: Tensor) -> Tensor:
 
     Source: paper, appendix B.4.
     """
-    start = x_0[:, torch.arange(x.shape[1], device=x.device) % x_0.shape[1]]
-    return ((x < 0) != (start < 0)).double().mean(1)
+    start = x_0
+    if x.shape[1] != x_0.shape[1]:
+        start = x_0[:, torch.arange(x.shape[1], device=x.device) % x_0.shape[1]]
+    return ((x < 0) != (start < 0)).float().sum(1).double() / x.shape[1]
 
 
 def log_spaced(depth: int, count: int = 100) -> list[int]:
