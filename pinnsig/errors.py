@@ -46,3 +46,11 @@ class RunError(PinnsigError):
 
 class TrainingError(PinnsigError):
     """Training cannot start: the loss is not finite."""
+
+
+class SignalError(PinnsigError):
+    """An analysis of an untrained network cannot be made as asked."""
+
+
+class FigureError(PinnsigError):
+    """A figure of the paper is unknown, or its record cannot be read or written."""

@@ -12,6 +12,7 @@ from pinnsig.activations import Activation
 from pinnsig.calibration.quadrature import Array, normal_expectation
 from pinnsig.errors import CalibrationError
 
+_LINEAR = 1e-280  # E[f^2] below: f is linear there, and f^2 would leave the normal doubles
 _BLOCK = 2048  # torch starts threads above, whose meeting costs more than these few values
 
 
@@ -32,8 +33,9 @@ def second_moments(
     """
     if not 0 <= q < np.inf:
         raise CalibrationError(f"the variance q must be >= 0 and finite, not {q}")
-    if q == 0:
-        return 0.0, activation.slope**2
+    slope = activation.slope**2
+    if slope * q < _LINEAR:
+        return slope * q, slope
 
     def squares(z: Array) -> Array:
         f, df = evaluate(activation, np.sqrt(q) * z, 1)

@@ -10,6 +10,8 @@ import torch
 from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
+from pinnsig.cli.papering import paper
+from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.errors import PinnsigError
 
@@ -26,18 +28,12 @@ def cli() -> None:
     """
 
 
-for _command in (
-    solve,
-    resume,
-    problems,
-    activations,
-    init,
-    check_activation,
-    show,
-    plot,
-    predict,
-    bench,
-):
+COMMANDS = (
+    solve, resume, show, plot, predict, problems, activations, init, check_activation, bench,
+    signal, paper,
+)  # fmt: skip
+
+for _command in COMMANDS:
     cli.add_command(_command)
 
 

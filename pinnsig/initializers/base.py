@@ -94,11 +94,18 @@ class Initializer(ABC):
         with torch.no_grad():
             for layer in network.linears:
                 n_out, n_in = layer.weight.shape
-                layer.weight.copy_(self.weight(n_out, n_in, scales, generator))
-                if scales.sigma_b:
-                    layer.bias.copy_(scales.sigma_b * standard_normal((n_out,), generator))
-                else:
-                    layer.bias.zero_()
+                weight, bias = self.draw(n_out, n_in, scales, generator)
+                layer.weight.copy_(weight)
+                layer.bias.copy_(bias)
+
+    def draw(
+        self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """The next layer's weights and biases, float64 of shapes (n_out, n_in) and (n_out,)."""
+        weight = self.weight(n_out, n_in, scales, generator)
+        if not scales.sigma_b:
+            return weight, torch.zeros(n_out, dtype=torch.float64)
+        return weight, scales.sigma_b * standard_normal((n_out,), generator)
 
     def describe(self, activation: Activation, depth: int) -> Description:
         """The numbers used, with chi and the learning rates that suit the activation.

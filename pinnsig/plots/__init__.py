@@ -5,14 +5,22 @@ and the settings of a program that plots for itself stay as they are.
 """
 
 from pinnsig.plots.activations import activations_figure
+from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
+from pinnsig.plots.panels import Curve, Curves, Map, histograms_figure, panels_figure
 from pinnsig.plots.slices import slices_figure
 from pinnsig.plots.solution import solution_figure
 from pinnsig.plots.style import save_figure
 
 __all__ = [
+    "Curve",
+    "Curves",
+    "Map",
     "activations_figure",
+    "health_figure",
+    "histograms_figure",
     "loss_figure",
+    "panels_figure",
     "save_figure",
     "slices_figure",
     "solution_figure",

@@ -73,6 +73,14 @@ def test_zero_variance():
     assert list(layerwise_chi(2.0 * Tanh(), 2, 0.25, q_0=0.0)) == [1.0, 1.0]
 
 
+def test_variance_that_dies_down():
+    # f is linear: a weight variance of 0.01 divides q by 100 in each layer, to 0 at last
+    q, chis = layerwise(Tanh(), 200, 0.01)
+    assert q[149] == pytest.approx(1e-300 * q[9] / 1e-20, rel=1e-9)
+    assert q[-1] == 0.0
+    assert chis[100:] == pytest.approx(0.01, rel=1e-12)
+
+
 def test_bad_values():
     for q in (-1.0, math.nan, math.inf):
         with pytest.raises(CalibrationError, match="variance q"):

@@ -1,0 +1,103 @@
+"""`pinnsig signal`: the health of an initialisation, before any training."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pinnsig.activations import parse_activation
+from pinnsig.building import build_initializer
+from pinnsig.cli.options import setting_options
+from pinnsig.cli.output import print_json, print_table
+from pinnsig.devices import DTYPES, choose_device
+from pinnsig.initializers import Initializer, parse_initializer
+from pinnsig.plots import health_figure, save_figure
+from pinnsig.settings import Settings, check_settings
+from pinnsig.signal import Health, health, normal_inputs
+
+COMPARED = (
+    "calibrated", "calibrated:p=auto", "eoc:sigma_b=0.2", "eoc:sigma_b=0", "xavier", "he",
+    "orthogonal",
+)  # fmt: skip
+HEAD = (
+    "init", "range / bound", "spread", "correlation", "chi", "mean field", "negative rate",
+    "gradient first/last", "verdict",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("activation", metavar="ACT")
+@setting_options("scale", "init", "p", "sigma_b", "depth", "width", "seed")
+@click.option("--compare", is_flag=True, help="put the other initialisers beside this one")
+@click.option("--inputs", type=click.IntRange(1), help="size of the input  [the width]")
+@click.option("--points", type=click.IntRange(1), default=64, help="number of inputs  [64]")
+@click.option("--dtype", type=click.Choice(list(DTYPES)), default="float64", help="[float64]")
+@click.option("--device", default="cpu", help="cpu, cuda, cuda:1, mps or auto  [cpu]")
+@click.option("--figure", type=click.Path(path_type=Path, dir_okay=False),
+              default=Path("runs/signal.png"), help="where to draw  [runs/signal.png]")  # fmt: skip
+@click.option("--no-figure", is_flag=True, help="draw nothing")
+@click.option("--json", "as_json", is_flag=True, help="print as JSON")
+def signal(
+    activation: str,
+    compare: bool,
+    inputs: int | None,
+    points: int,
+    dtype: str,
+    device: str,
+    figure: Path,
+    no_figure: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Say whether a fresh network of this depth and width will train.
+
+    ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)". Inputs N(0, 1)
+    are sent through the network, and gradients back.
+    """
+    settings = Settings(**check_settings({"act": activation, **flags}))
+    f = parse_activation(settings.act)
+    if settings.scale != 1.0:
+        f = settings.scale * f
+    x = normal_inputs(
+        points, inputs or settings.width, settings.seed, DTYPES[dtype], choose_device(device, dtype)
+    )
+    reports = [
+        health(f, chosen, settings.depth, settings.width, x, settings.seed)
+        for chosen in _initializers(settings, compare)
+    ]
+    title = f"{f.expression}, {settings.depth} layers of {settings.width}"
+    if not no_figure:
+        save_figure(health_figure(reports, title), figure)
+    if as_json:
+        print_json({
+            "activation": f.expression, "omega": f.omega, "depth": settings.depth,
+            "width": settings.width, "inputs": x.shape[1], "points": points,
+            "figure": None if no_figure else str(figure),
+            "reports": [report.as_dict() for report in reports],
+        })  # fmt: skip
+        return
+    click.echo(f"{title}, omega = {f.omega:.6g}, {points} inputs N(0, 1) of size {x.shape[1]}\n")
+    print_table(HEAD, map(_row, reports))
+    click.echo()
+    for report in reports:
+        click.echo(f"{report.initializer}: {report.grade}; {report.verdict}")
+    if not no_figure:
+        click.echo(f"\nfigure {figure}")
+
+
+def _initializers(settings: Settings, compare: bool) -> list[Initializer]:
+    chosen = [build_initializer(settings)]
+    for spec in COMPARED if compare else ():
+        other = parse_initializer(spec)
+        if other not in chosen:
+            chosen.append(other)
+    return chosen
+
+
+def _row(report: Health) -> tuple[str, ...]:
+    r = report
+    return (
+        r.initializer, f"[{r.low:.3g}, {r.high:.3g}]", f"{r.spread:.3f}", f"{r.correlation:.3f}",
+        f"{r.chi:.4f}", f"{r.chi_mean_field:.4f}", f"{r.negative_rate:.3f}",
+        f"{r.gradient_ratio:.2e}", r.grade,
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""What a reproduced figure leaves on disk.
+
+<out>/<name>/
+    <preset>.json    claim, verdict, figures behind it, seed, seconds, versions; kept in git
+    <preset>.npz     the data that is drawn
+    <preset>.png     the drawing
+"""
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinnsig.errors import FigureError
+from pinnsig.paper.base import PRESETS, Data, PaperFigure
+from pinnsig.plots import save_figure
+from pinnsig.runs import dumps, environment
+
+ROOT = Path("runs/paper")
+
+Record = dict[str, Any]
+
+
+def reproduce(figure: PaperFigure, preset: str, seed: int = 0, out: Path = ROOT) -> Record:
+    """Compute, draw, judge and save one figure; returns its record.
+
+    Raises:
+        FigureError: the preset is unknown, or the files cannot be written.
+    """
+    if preset not in figure.presets:
+        raise FigureError(f"{figure.name} has no preset {preset!r}: {', '.join(figure.presets)}")
+    start = time.perf_counter()
+    data = figure.compute(seed, **figure.presets[preset])
+    found = figure.judge(data)
+    record = {
+        "name": figure.name,
+        "source": figure.source,
+        "claim": figure.claim,
+        "outcome": found.outcome,
+        "words": found.words,
+        "findings": _rounded(found.findings),
+        "preset": preset,
+        "settings": dict(figure.presets[preset]),
+        "seed": seed,
+        "seconds": round(time.perf_counter() - start, 1),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": environment()["versions"],
+    }
+    path = out / figure.name / preset
+    save_figure(figure.draw(data), path.with_suffix(".png"))
+    _write(path.with_suffix(".npz"), lambda part: _save_arrays(part, data))
+    _write(path.with_suffix(".json"), lambda part: part.write_text(dumps(record, 2) + "\n"))
+    return record
+
+
+def last_record(name: str, out: Path = ROOT) -> Record | None:
+    """The newest record of a figure, of any preset; None if there is none.
+
+    Raises:
+        FigureError: a record is damaged.
+    """
+    records = []
+    for preset in PRESETS:
+        path = out / name / f"{preset}.json"
+        if path.is_file():
+            try:
+                record = json.loads(path.read_text(encoding="utf-8"))
+                records.append((record["finished"], record["outcome"], record))
+            except (OSError, ValueError, KeyError, TypeError):
+                raise FigureError(f"{path} is damaged: it is no record of a figure") from None
+    return max(records, key=lambda found: found[0])[2] if records else None
+
+
+def _write(path: Path, write: Callable[[Path], Any]) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(part)
+        part.replace(path)
+    except OSError as error:
+        raise FigureError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _save_arrays(path: Path, data: Data) -> None:
+    arrays = {key: np.asarray(value) for key, value in data.items()}
+    with path.open("wb") as stream:  # given a name, numpy would add its own suffix
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+
+def _rounded(findings: Any) -> Any:
+    """Six significant digits, and plain Python numbers."""
+    if isinstance(findings, dict):
+        return {name: _rounded(value) for name, value in findings.items()}
+    if isinstance(findings, list | tuple | np.ndarray):
+        return [_rounded(value) for value in findings]
+    if isinstance(findings, bool | int | str):
+        return findings
+    return float(f"{float(findings):.6g}")

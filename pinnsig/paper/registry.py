@@ -1,0 +1,60 @@
+"""The figures of the paper by name. A new one is a class, and a line here."""
+
+import difflib
+
+from pinnsig.errors import FigureError
+from pinnsig.paper.activation_class import ActivationClass
+from pinnsig.paper.base import PaperFigure
+from pinnsig.paper.chi import ChiCalibrated, ChiHeatmaps
+from pinnsig.paper.entropy import Entropy
+from pinnsig.paper.gradients import GradientNorms
+from pinnsig.paper.histograms import HistogramsByDepth, HistogramsByWidth
+from pinnsig.paper.negative_rates import SigmaStar, SurrogateRate, TargetRate
+from pinnsig.paper.ranges import ActivationRange
+from pinnsig.paper.scalar_maps import Convergence, FixedGain, RandomGains
+
+FIGURES: dict[str, PaperFigure] = {}
+"""In the order of the paper."""
+
+
+def register_figure(figure: PaperFigure) -> None:
+    """Make a figure known by its name.
+
+    Raises:
+        FigureError: the name is taken.
+    """
+    if FIGURES.setdefault(figure.name, figure) is not figure:
+        raise FigureError(f"a figure named {figure.name!r} is already registered")
+
+
+def find_figure(name: str) -> PaperFigure:
+    """The figure of that name.
+
+    Raises:
+        FigureError: there is none; the message names the nearest and all of them.
+    """
+    if name not in FIGURES:
+        near = difflib.get_close_matches(name, FIGURES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise FigureError(f"unknown figure {name!r}; {hint}known: {', '.join(FIGURES)}")
+    return FIGURES[name]
+
+
+register_figure(ActivationClass())
+register_figure(RandomGains())
+register_figure(FixedGain())
+register_figure(Convergence())
+register_figure(SigmaStar())
+register_figure(ChiCalibrated())
+register_figure(SurrogateRate())
+register_figure(TargetRate())
+register_figure(Entropy())
+register_figure(HistogramsByDepth("tanh"))
+register_figure(HistogramsByDepth("0.1*tanh"))
+register_figure(HistogramsByDepth("10*tanh"))
+register_figure(HistogramsByWidth("tanh"))
+register_figure(HistogramsByWidth("0.1*tanh"))
+register_figure(HistogramsByWidth("10*tanh"))
+register_figure(GradientNorms())
+register_figure(ChiHeatmaps())
+register_figure(ActivationRange())
