@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from pinnsig.calibration.quadrature import Array
 from pinnsig.errors import SignalError
 
-BINS = 50
+BINS = 51  # odd, so that a signal that has died down lies in one bin
 
 
 def histogram(values: NDArray[np.floating], bound: float, bins: int = BINS) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pinnsig.activations import Softsign, Tanh, parse_activation
@@ -41,6 +41,7 @@ def test_gains_of_their_own_for_each_start():
     assert torch.equal(together[:, 1], iterate(Tanh(), gains[:, 1], x[1]))
 
 
+@settings(deadline=None, max_examples=40)
 @given(ACTIVATIONS, POINT)
 def test_gain_at_or_below_omega_leads_to_zero(name, x):
     f = parse_activation(name)
@@ -51,6 +52,7 @@ def test_gain_at_or_below_omega_leads_to_zero(name, x):
     assert critical[-1] < 0.15 * f.bound
 
 
+@settings(deadline=None, max_examples=40)
 @given(ACTIVATIONS, POINT, st.floats(1.2, 6.0))
 def test_gain_above_omega_leads_to_the_fixed_point_of_the_sign(name, x, ratio):
     f = parse_activation(name)
@@ -60,6 +62,7 @@ def test_gain_above_omega_leads_to_the_fixed_point_of_the_sign(name, x, ratio):
     assert last == pytest.approx(math.copysign(xi, x), rel=1e-10)
 
 
+@settings(deadline=None, max_examples=40)
 @given(ACTIVATIONS, st.integers(0, 2**32))
 def test_iteration_is_odd(name, seed):
     f = parse_activation(name)
