@@ -11,6 +11,7 @@ from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict, show
 from pinnsig.cli.solving import resume, solve
+from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.errors import PinnsigError
 
 BAD_INPUT = 2
@@ -29,6 +30,8 @@ def cli() -> None:
 for _command in (
     solve,
     resume,
+    sweep,
+    compare,
     problems,
     activations,
     init,

@@ -2,6 +2,7 @@
 
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor, InProcess
+from pinnsig.sweeps.files import read_sweep
 from pinnsig.sweeps.grid import Grid, Member, make_grid
 from pinnsig.sweeps.pool import Pool
 from pinnsig.sweeps.sweeping import SweepWatcher, plan, sweep
@@ -20,5 +21,6 @@ __all__ = [
     "SweepWatcher",
     "make_grid",
     "plan",
+    "read_sweep",
     "sweep",
 ]

@@ -83,6 +83,16 @@ class SweepDirectory:
         found = {m.name: m for grid in self.grids for m in grid.members()}
         return list(found.values())
 
+    def left(self, retry: int) -> list[Member]:
+        """What is to be run: all that is not done, but for what failed more than `retry` times."""
+        failures = self.failures()
+        return [
+            member
+            for member in self.members()
+            if self.status(member.name) != DONE
+            and failures.get(member.name, {}).get("attempts", 0) <= retry
+        ]
+
     def table(self, interrupted: bool = False) -> SweepTable:
         """The table, from the runs as they are."""
         members = self.members()

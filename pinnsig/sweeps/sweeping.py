@@ -12,7 +12,7 @@ from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.grid import Member, make_grid
 from pinnsig.sweeps.pool import Pool
-from pinnsig.sweeps.table import DONE, Row, SweepTable
+from pinnsig.sweeps.table import Row, SweepTable
 from pinnsig.sweeps.tasks import Ended, Started, Task
 
 
@@ -130,7 +130,7 @@ class _Sweep:
         """Run what is left, with the task that `make` makes of each member."""
         directory = self.directory
         with directory.locked():
-            todo = {member.name: member for member in self._left()}
+            todo = {member.name: member for member in directory.left(self.retry)}
             workers = self.executor.workers
             self.watcher.planned(directory.write_results(), list(todo), workers)
             interrupted = False
@@ -148,16 +148,6 @@ class _Sweep:
             table = directory.write_results(interrupted)
             directory.write_parquet(table)
         return table
-
-    def _left(self) -> list[Member]:
-        """What is not done, but for what failed too often."""
-        failures = self.directory.failures()
-        return [
-            member
-            for member in self.directory.members()
-            if self.directory.status(member.name) != DONE
-            and failures.get(member.name, {}).get("attempts", 0) <= self.retry
-        ]
 
     def _note(self, event: Ended) -> bool:
         """Write down how a run ended; returns whether to run it again now."""

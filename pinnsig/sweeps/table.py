@@ -56,8 +56,13 @@ class SweepTable(Sequence[Row]):
     def values(self, name: str) -> list[Any]:
         """The different values of a column, numbers in ascending order."""
         found = list(dict.fromkeys(self.column(name)))
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in found)
-        return sorted(found) if numbers else found
+        return sorted(found) if self.is_numeric(name) else found
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds nothing but numbers."""
+        return all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in self.column(name)
+        )
 
     def where(self, **wanted: Any) -> "SweepTable":
         """The rows with these values: `where(act="tanh", status="done")`."""

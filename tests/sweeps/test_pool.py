@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pinnsig
-from pinnsig.sweeps import Pool, SweepWatcher
+from pinnsig.sweeps import Pool, SweepWatcher, plan
 from tests.conftest import HEAT, SMALL
 
 FLAGS = {**SMALL, "seed": "0,1,2"}
@@ -69,7 +69,7 @@ def test_a_killed_process_costs_only_its_run(tmp_path: Path, slow: Path, place: 
                 tries.append(again)
 
     flags = {**SMALL, "set": {"k": "0.1,1,0.2"}, "out": tmp_path / "sweep"}
-    table = pinnsig.sweeps.plan(slow, **flags).table()
+    table = plan(slow, **flags).table()
     found = pinnsig.sweep(slow, executor=Pool(1), watcher=Kill(), **flags)
     assert found.column("status") == ["done", "failed", "done"]
     assert found[1]["reason"] == "its process ended by signal 9"
