@@ -69,7 +69,7 @@ def sweep(
     if dry_run:
         _list(given, as_json)
         return
-    executor = _cluster(address, ray_cpus, ray_gpus, given.get("retry", 1)) if address else None
+    executor = _cluster(address, ray_cpus, ray_gpus) if address else None
     with sweep_progress(quiet) as shown:
         table = run_sweep(**given, executor=executor, watcher=shown)
     if as_json:
@@ -158,7 +158,7 @@ def _list(given: dict[str, Any], as_json: bool) -> None:
     )
 
 
-def _cluster(address: str, cpus: float, gpus: float, retry: int) -> Executor:
+def _cluster(address: str, cpus: float, gpus: float) -> Executor:
     from pinnsig.sweeps.ray_cluster import RayCluster  # ray need not be installed
 
-    return RayCluster(address, cpus=cpus, gpus=gpus, retry=retry)
+    return RayCluster(address, cpus=cpus, gpus=gpus)

@@ -27,8 +27,8 @@ MARKS = "osD^vP"
 DECADES = 1.5  # from which on the horizontal axis is logarithmic
 PER_ROW = 3
 Array = NDArray[np.float64]
-Line = Mapping[Any, Sequence[float]]
-"""What was found at each place of the horizontal axis, one number for each seed."""
+Line = Mapping[Any, Sequence[float | None]]
+"""What was found at each place of the horizontal axis, one number for each seed; None for none."""
 
 
 def label(name: str) -> str:
@@ -120,7 +120,7 @@ def _numeric(places: Sequence[Any]) -> bool:
 
 @styled
 def heat_figure(
-    panels: Mapping[str, Mapping[tuple[Any, Any], Sequence[float]]],
+    panels: Mapping[str, Mapping[tuple[Any, Any], Sequence[float | None]]],
     metric: str,
     x: str,
     y: str,

@@ -12,13 +12,12 @@ Tell = Callable[[int], None]
 
 
 class Executor(ABC):
-    """Runs tasks.
+    """Runs tasks."""
 
-    Attributes:
-        workers: how many at the same time.
-    """
-
-    workers: int = 1
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """How many at the same time."""
 
     @abstractmethod
     def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
@@ -30,6 +29,11 @@ class Executor(ABC):
 
 class InProcess(Executor):
     """One task after another in this process."""
+
+    @property
+    def workers(self) -> int:
+        """One."""
+        return 1
 
     def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""

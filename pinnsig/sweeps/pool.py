@@ -31,8 +31,13 @@ class Pool(Executor):
     """
 
     def __init__(self, workers: int, threads: int | None = None) -> None:
-        self.workers = workers
+        self._workers = workers
         self.threads = max((threads or torch.get_num_threads()) // workers, 1)
+
+    @property
+    def workers(self) -> int:
+        """How many processes."""
+        return self._workers
 
     def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""

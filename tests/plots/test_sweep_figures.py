@@ -41,7 +41,7 @@ def test_words_stand_side_by_side_and_wide_numbers_on_a_log_axis(tmp_path):
 
 
 def test_nothing_at_all_is_said(tmp_path):
-    figure = spread_figure({"tanh": {"eoc": {1.0: [None]}}}, "best_loss", "scale")
+    figure = spread_figure({"tanh": {"eoc": {1.0: [float("nan")]}}}, "best_loss", "scale")
     save_figure(figure, tmp_path / "empty.png")
     assert "no positive values" in [text.get_text() for text in figure.axes[0].texts]
 
@@ -51,7 +51,7 @@ def test_a_map_has_medians_in_its_cells():
     figure = heat_figure({"tanh": cells}, "best_loss", "scale", "depth")
     axis = figure.axes[0]
     (mesh,) = (c for c in axis.collections if isinstance(c, QuadMesh))
-    values = np.ma.filled(mesh.get_array(), np.nan)
+    values = np.ma.filled(np.ma.asarray(mesh.get_array()), np.nan)
     assert values[0] == pytest.approx([2e-2, 1e-1])
     assert np.isnan(values[1, 0])
     assert values[1, 1] == 1.0

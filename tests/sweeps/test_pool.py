@@ -10,35 +10,11 @@ import pytest
 
 import pinnsig
 from pinnsig.sweeps import Pool, SweepWatcher, plan
-from tests.conftest import HEAT, SMALL
+from tests.conftest import SMALL
 
 FLAGS = {**SMALL, "seed": "0,1,2"}
 
-SLOW = HEAT.replace(
-    "return u.t -",
-    "import os, pathlib, time\n"
-    "        pathlib.Path(PLACE, str(os.getpid())).touch()\n"
-    "        time.sleep(self.k / 10)\n"
-    "        return u.t -",
-)
-
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Where each process that trains leaves a file called after its id."""
-    path = tmp_path / "processes"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def slow(tmp_path: Path, place: Path) -> Path:
-    """A problem whose evaluations take k / 10 seconds."""
-    path = tmp_path / "slow.py"
-    path.write_text(SLOW.replace("PLACE", repr(str(place))), encoding="utf-8")
-    return path
 
 
 def test_processes_give_what_one_gives(tmp_path: Path):
