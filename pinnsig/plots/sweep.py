@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from pinnsig.plots.style import FAINT, PALETTE, finite, log_axis, new_figure, styled
@@ -19,6 +19,8 @@ LABELS = {
     "max_error": "maximal error",
     "seconds": "wall time [s]",
     "scale": "activation scale $a$",
+    "depth": "depth $L$",
+    "width": "width $N$",
     "act": "activation",
     "init": "initialiser",
     "lr": "learning rate",
@@ -48,8 +50,7 @@ def spread_figure(
         x: the setting along the horizontal axis; words stand side by side.
         title: above all.
     """
-    columns = min(len(panels), PER_ROW)
-    rows = -(-len(panels) // columns)
+    rows, columns = _shape(len(panels))
     figure = new_figure(4.4 * columns + 0.4, 3.5 * rows + 0.7, title)
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
     names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
@@ -59,6 +60,9 @@ def spread_figure(
             _draw_line(axis, line, places, names.index(name), name) for name, line in lines.items()
         ]
         log_axis(axis, drawn)
+        if metric == "seconds":  # 20, not 2 x 10^1
+            axis.yaxis.set_major_formatter(LogFormatter())
+            axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))
         axis.set_title(heading, parse_math=False)
         axis.set_xlabel(label(x))
         _horizontal(axis, places)
@@ -73,6 +77,12 @@ def spread_figure(
         figure.legend(list(handles.values()), list(handles), loc="outside lower center",
                       ncols=min(len(handles), 2 * columns))  # fmt: skip
     return figure
+
+
+def _shape(panels: int) -> tuple[int, int]:
+    """Rows and columns, filled evenly."""
+    rows = -(-panels // PER_ROW)
+    return rows, -(-panels // rows)
 
 
 def _draw_line(axis: Axes, line: Line, places: list[Any], number: int, name: str) -> Array:
@@ -148,8 +158,7 @@ def heat_figure(
     known = np.concatenate([m[m > 0] for m in maps.values()])
     low, high = (known.min(), known.max()) if known.size else (0.1, 1.0)
     norm = LogNorm(low, high if high > low else 1.01 * low)
-    columns = min(len(panels), PER_ROW)
-    rows = -(-len(panels) // columns)
+    rows, columns = _shape(len(panels))
     figure = new_figure(
         (1.2 + 0.75 * len(across)) * columns + 1.2, (1.1 + 0.5 * len(up)) * rows + 0.6, title
     )

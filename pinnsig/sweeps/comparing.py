@@ -90,7 +90,11 @@ def sign_tests(
     Raises:
         SettingsError: no such setting or column.
     """
-    _check(table, [by, *per], metric)
+    _check(table, [by], metric)
+    for name in per:
+        if name not in table.settings or name == by:
+            known = ", ".join(n for n in table.settings if n != by)
+            raise SettingsError(f"{name!r} is no setting to test apart by: choose {known}")
     names = [name for name in table.settings if name != by]
     tests = []
     for key, rows in table.groups(list(per)).items():

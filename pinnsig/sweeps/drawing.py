@@ -89,7 +89,7 @@ def scale_figure(
     """
     found: dict[str, dict[str, dict[Any, list[Any]]]] = {}
     for (heading,), part in _split(table, panels).items():
-        found[str(heading)] = {
+        found[_titled([panels], [heading]) if panels else ""] = {
             str(name): {place: rows.column(metric) for (place,), rows in line.groups([x]).items()}
             for (name,), line in _split(part, lines).items()
         }
