@@ -74,7 +74,7 @@ class Counts(SweepWatcher):
         if not self.spent:
             return "-"
         mean, now = sum(self.spent) / len(self.spent), time.monotonic()
-        passed = sum(min(now - begun, mean) for begun, _ in self.running.values())
+        passed = sum(min(now - begun, mean) for begun, _ in list(self.running.values()))
         return duration(max(len(self.left) * mean - passed, 0.0) / self.workers)
 
     def settings(self, row: Row) -> str:
