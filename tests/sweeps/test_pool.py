@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -82,3 +84,42 @@ def test_an_interruption_saves_every_run(tmp_path: Path, slow: Path, place: Path
     assert table.values("reason") == [None]
     table = pinnsig.sweep(slow, **flags)
     assert table.values("status") == ["done"]
+
+
+def test_killed_as_a_whole_the_same_command_finishes_it(tmp_path: Path, slow: Path, place: Path):
+    """Nothing that was done is repeated, and what was running saved itself."""
+    flags = {**SMALL, "set": {"k": 0.5}, "seed": "0,1,2,3", "out": tmp_path / "sweep"}
+    code = "import pinnsig, sys\nif __name__ == '__main__':\n    pinnsig.sweep(workers=2, **{})\n"
+    script = tmp_path / "script.py"
+    arguments = {**flags, "problem": str(slow), "out": str(flags["out"])}
+    script.write_text(code.replace("{}", repr(arguments)), encoding="utf-8")
+    with subprocess.Popen([sys.executable, str(script)]) as process:
+        give_up = time.time() + 60
+        while not list(flags["out"].glob("*/result.json")) and time.time() < give_up:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.kill()
+    give_up = time.time() + 30
+    while any(alive(int(path.name)) for path in place.iterdir()) and time.time() < give_up:
+        time.sleep(0.05)
+    before = plan(slow, **flags).table()
+    assert "done" in before.column("status")
+    assert {"interrupted", "missing"} & set(before.column("status"))
+    begun: list[str] = []
+
+    class Seen(SweepWatcher):
+        def started(self, name, where):
+            begun.append(name)
+
+    table = pinnsig.sweep(slow, watcher=Seen(), **flags)
+    assert table.values("status") == ["done"]
+    assert begun == [row["run"] for row in before if row["status"] != "done"]
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

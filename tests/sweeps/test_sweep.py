@@ -149,6 +149,8 @@ def test_ctrl_c_ends_the_sweep_and_the_run_goes_on_bit_for_bit(tmp_path: Path, m
     assert not table.interrupted
     for name in ("best_loss", "last_loss", "relative_l2", "iterations"):
         assert table.column(name) == whole.column(name)
+    results = [RunDirectory(table.path / row["run"]).read_json("result.json") for row in table]
+    assert [result["resumed"] for result in results] == [0, 0, 1, 0]
     log = [
         [{**line, "seconds": 0} for line in RunDirectory(t.path / t[2]["run"]).metrics()]
         for t in (whole, table)
