@@ -22,6 +22,7 @@ from pinnsig.problem import (
     Robin,
 )
 from pinnsig.solver import Result, resume, solve
+from pinnsig.sweeps import SweepTable, sweep
 
 __all__ = [
     "Box",
@@ -37,8 +38,10 @@ __all__ = [
     "Problem",
     "Result",
     "Robin",
+    "SweepTable",
     "TrainedModel",
     "load",
     "resume",
     "solve",
+    "sweep",
 ]

@@ -85,6 +85,22 @@ class RunDirectory:
             return RunDirectory(path)
 
     @staticmethod
+    def make(path: str | Path) -> "RunDirectory":
+        """A new directory at a path; one without files may be there already.
+
+        Raises:
+            RunError: it cannot be made, or holds files.
+        """
+        path = Path(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise RunError(f"cannot put a run into {path}: it holds files already")
+        except OSError as error:
+            raise RunError(f"cannot make {path}: {error.strerror}") from None
+        return RunDirectory(path)
+
+    @staticmethod
     def open(path: str | Path) -> "RunDirectory":
         """An existing run.
 

@@ -53,6 +53,7 @@ def solve(
     problem: str | Path | type[Problem],
     *,
     runs: str | Path = "runs",
+    path: str | Path | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
     **given: Any,
@@ -62,6 +63,7 @@ def solve(
     Args:
         problem: a registered name, a file (`my_pde.py`, `my_pde.py:Heat`), or a Problem class.
         runs: where run directories go.
+        path: the run directory itself, new or empty, in place of one under `runs`.
         figures: whether to draw them.
         callbacks: what sees the run (`pinnsig.callbacks.Callback`).
         given: settings by name (`pinnsig.settings.Settings`).
@@ -75,7 +77,7 @@ def solve(
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
     run = _Run(build(settings, kind), figures, callbacks)
     with interruptible(run.callbacks.interrupting) as interruption:
-        return run.begin(runs, interruption)
+        return run.begin(runs, path, interruption)
 
 
 def resume(
@@ -136,14 +138,18 @@ class _Run:
             save_every=settings.checkpoint_every,
         )
 
-    def begin(self, runs: str | Path, interruption: Interruption) -> Result:
+    def begin(
+        self, runs: str | Path, path: str | Path | None, interruption: Interruption
+    ) -> Result:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         # both meet all of the problem's own code: its faults show before a directory is made
         first = guarded(parts.problem, "residual or a condition", trainer.start)
         self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
         settings = parts.settings
-        directory = RunDirectory.create(runs, settings.problem)
+        directory = (
+            RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
+        )
         with directory.locked():
             self._write_config(directory)
             file = problem_file(settings.problem)

@@ -13,6 +13,7 @@ from pinnsig.cli.finished import plot, predict, show
 from pinnsig.cli.papering import paper
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
+from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.errors import PinnsigError
 
 BAD_INPUT = 2
@@ -29,8 +30,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    solve, resume, show, plot, predict, problems, activations, init, check_activation, bench,
-    signal, paper,
+    solve, resume, show, plot, predict, sweep, compare, problems, activations, init,
+    check_activation, bench, signal, paper,
 )  # fmt: skip
 
 for _command in COMMANDS:

@@ -17,6 +17,8 @@ from pinnsig.evaluation import compare
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.loading import TrainedModel, load
 from pinnsig.runs import RunDirectory
+from pinnsig.sweeps import SweepDirectory
+from pinnsig.sweeps.drawing import draw_sweep
 
 RUN = click.argument("run", type=click.Path(path_type=Path))
 
@@ -51,11 +53,21 @@ def show(run: Path, as_json: bool) -> None:
 
 @click.command()
 @RUN
-def plot(run: Path) -> None:
-    """Draw the figures of a finished run again.
+@click.option("--x", help="of a sweep: the setting along the axis  [the scale]")
+@click.option("--y", help="of a sweep: the other setting of maps")
+def plot(run: Path, x: str | None, y: str | None) -> None:
+    """Draw the figures of a finished run, or of a sweep.
 
-    RUN is its directory; the figures go into its folder figures/.
+    RUN is its directory; the figures go into its folder figures/. Of a sweep: loss, error and
+    wall time with medians and full ranges over seeds, and maps where two settings have several
+    numbers.
     """
+    if SweepDirectory.is_sweep(run):
+        for path in draw_sweep(SweepDirectory.open(run).write_results(), x, y):
+            click.echo(path)
+        return
+    if x or y:
+        raise click.UsageError("--x and --y belong to sweeps")
     trained = load(run)
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
     paths = draw_figures(directory, compare(trained.model))

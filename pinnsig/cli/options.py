@@ -11,19 +11,24 @@ from pinnsig.settings import Settings
 COUNTED = (int, float)
 
 
-def setting_options(*names: str) -> Callable[[Any], Any]:
-    """A decorator that adds one option for each named setting; without names, for all of them."""
+def setting_options(*names: str, several: bool = False) -> Callable[[Any], Any]:
+    """A decorator that adds one option for each named setting; without names, for all of them.
+
+    Args:
+        names: of the settings.
+        several: whether an option takes text with several values, which is then left as it is.
+    """
     chosen = [f for f in fields(Settings) if f.name != "problem" and (not names or f.name in names)]
 
     def decorate(command: Any) -> Any:
         for setting in reversed(chosen):
-            command = _option(setting)(command)
+            command = _option(setting, several)(command)
         return command
 
     return decorate
 
 
-def _option(setting: Field[Any]) -> Callable[[Any], Any]:
+def _option(setting: Field[Any], several: bool) -> Callable[[Any], Any]:
     flag = "--" + setting.name.replace("_", "-")
     about = setting.metadata["help"]
     metavar = setting.metadata["metavar"]
@@ -37,6 +42,8 @@ def _option(setting: Field[Any]) -> Callable[[Any], Any]:
         return click.option(flag, setting.name, is_flag=True, default=None, help=about)
     if setting.default is not None:
         about += f"  [{setting.default}]"
+    if several:
+        return click.option(flag, setting.name, default=None, metavar=metavar, help=about)
     kind = next((k for k in COUNTED if setting.type in (k, k | None)), str)
     if setting.name == "p":
         kind = _NumberOr("auto")

@@ -1,4 +1,4 @@
-"""Every figure of a run.
+"""Every figure of a run and of a sweep.
 
 Only matplotlib's object API is used: no pyplot, so no backend is chosen and no display is needed,
 and the settings of a program that plots for itself stay as they are.
@@ -11,6 +11,7 @@ from pinnsig.plots.panels import Curve, Curves, Map, histograms_figure, panels_f
 from pinnsig.plots.slices import slices_figure
 from pinnsig.plots.solution import solution_figure
 from pinnsig.plots.style import save_figure
+from pinnsig.plots.sweep import heat_figure, spread_figure
 
 __all__ = [
     "Curve",
@@ -18,10 +19,12 @@ __all__ = [
     "Map",
     "activations_figure",
     "health_figure",
+    "heat_figure",
     "histograms_figure",
     "loss_figure",
     "panels_figure",
     "save_figure",
     "slices_figure",
     "solution_figure",
+    "spread_figure",
 ]

@@ -1,6 +1,6 @@
 """Settings of a run: what there is, presets, configuration files."""
 
-from pinnsig.settings.files import read_config
+from pinnsig.settings.files import read_config, read_table
 from pinnsig.settings.phases import PhaseSettings, parse_phase, phase_table
 from pinnsig.settings.presets import PAPER_POINTS, PRESETS, resolve
 from pinnsig.settings.run import Settings, check_settings
@@ -14,5 +14,6 @@ __all__ = [
     "parse_phase",
     "phase_table",
     "read_config",
+    "read_table",
     "resolve",
 ]

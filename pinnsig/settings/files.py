@@ -15,6 +15,17 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         SettingsError: no such file, a syntax error, or settings that `check_settings` refuses.
     """
+    data = read_table(path)
+    data.pop("environment", None)  # what a run adds about the machine
+    return check_settings(data, str(path))
+
+
+def read_table(path: str | Path) -> dict[str, Any]:
+    """Names and values of a TOML or JSON file.
+
+    Raises:
+        SettingsError: no such file, a syntax error, or no table.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")  # editors on Windows write a mark in front
@@ -29,5 +40,4 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid {kind}: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"{path} must hold a table of settings")
-    data.pop("environment", None)  # what a run adds about the machine
-    return check_settings(data, str(path))
+    return data

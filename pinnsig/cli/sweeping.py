@@ -1,0 +1,164 @@
+"""`pinnsig sweep` and `pinnsig compare`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pinnsig.cli.options import setting_options
+from pinnsig.cli.output import print_json, print_table
+from pinnsig.cli.sweep_progress import duration, sweep_progress
+from pinnsig.sweeps import Executor, SweepDirectory, SweepTable, plan, read_sweep
+from pinnsig.sweeps import sweep as run_sweep
+from pinnsig.sweeps.comparing import group_spreads, sign_tests
+from pinnsig.sweeps.estimate import estimated_seconds
+
+FAILED, INTERRUPTED = 1, 130
+RUNNING = ("workers", "retry", "figures", "keep_checkpoints")
+RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
+
+
+@click.command()
+@click.argument("problem", required=False)
+@setting_options(several=True)
+@click.option("--config", type=click.Path(path_type=Path), help="the sweep from a TOML file")
+@click.option("--zip", "zipped", is_flag=False, flag_value="*", metavar="[NAMES]",
+              help="pair the values of all settings, or of those named (scale,lr)")  # fmt: skip
+@click.option("--out", metavar="DIR", help="the sweep directory  [RUNS/sweeps/..., by settings]")
+@click.option("--runs", metavar="DIR", help="where sweep directories go  [runs]")
+@click.option("--workers", type=click.IntRange(1), help="processes on this machine  [1]")
+@click.option("--ray", "address", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
+              help="run on a Ray cluster, by default the one of this machine")  # fmt: skip
+@click.option("--ray-cpus", default=1.0, metavar="N", help="CPUs for each run on Ray  [1]")
+@click.option("--ray-gpus", default=0.0, metavar="N", help="GPUs for each run on Ray  [0]")
+@click.option("--retry", type=click.IntRange(0), help="how often a failed run is tried again  [1]")
+@click.option("--figures", is_flag=True, default=None, help="draw the figures of each run")
+@click.option("--keep-checkpoints", is_flag=True, default=None,
+              help="keep what `resume` needs of finished runs (up to 160 MB each)")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="list the runs, estimate the time, run nothing")
+@click.option("--json", "as_json", is_flag=True, help="print the table as JSON")
+@click.option("--quiet", is_flag=True, help="show no progress")
+@click.pass_context
+def sweep(
+    context: click.Context,
+    problem: str | None,
+    config: Path | None,
+    zipped: str | None,
+    out: str | None,
+    runs: str | None,
+    address: str | None,
+    ray_cpus: float,
+    ray_gpus: float,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    **flags: Any,
+) -> None:
+    """Run every combination of settings, each in a run directory of its own.
+
+    Each option of `solve` takes several values, separated by commas: --act tanh,softsign2
+    --init eoc:sigma_b=0,eoc:sigma_b=0.2; numbers also as START:STOP:COUNT or log:START:STOP:COUNT.
+    The same command again finishes what is missing and repeats nothing. Exit code 1 if a run
+    failed.
+    """
+    pairing = None if zipped is None else zipped == "*" or zipped.split(",")
+    named = {"problem": problem, "zip": pairing, "out": out, "runs": runs, **flags}
+    given = _merged(read_sweep(config) if config else {}, named)
+    if given.get("problem") is None:
+        raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
+    if dry_run:
+        _list(given, as_json)
+        return
+    executor = _cluster(address, ray_cpus, ray_gpus) if address else None
+    with sweep_progress(quiet) as shown:
+        table = run_sweep(**given, executor=executor, watcher=shown)
+    if as_json:
+        print_json({"path": str(table.path), "rows": table.rows})
+    else:
+        print_rows(table, RESULTS)
+        for row in table.failed:
+            click.echo(f"failed: {row['run']}: {row['reason']}", err=True)
+        click.echo(f"{table.path / 'results.csv'}")
+    if table.interrupted:
+        context.exit(INTERRUPTED)
+    context.exit(FAILED if len(table.failed) else 0)
+
+
+def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:
+    """Print the settings that vary, and some columns."""
+    names = [*table.varied, *columns]
+    print_table(names, ([row[name] for name in names] for row in table))
+
+
+@click.command()
+@click.argument("directory", metavar="SWEEP", type=click.Path(path_type=Path))
+@click.option("--by", required=True, metavar="NAME", help="the setting to compare, such as init")
+@click.option("--metric", default="best_loss", help="best_loss, relative_l2, seconds  [best_loss]")
+@click.option("--per", default="", metavar="NAMES", help="test apart for each value of these")
+@click.option("--json", "as_json", is_flag=True, help="print as JSON")
+def compare(directory: Path, by: str, metric: str, per: str, as_json: bool) -> None:
+    """Compare the values of a setting over a sweep.
+
+    SWEEP is its directory. Prints median, range and number of seeds of each group of runs, then a
+    sign test on all pairs of runs that are alike in everything else (two-sided, Holm's correction
+    for several tests), which names a winner only where p < 0.05.
+    """
+    table = SweepDirectory.open(directory).table()
+    apart = [name.strip() for name in per.split(",") if name.strip()]
+    groups = group_spreads(table, by, metric)
+    tests = sign_tests(table, by, metric, apart)
+    if as_json:
+        print_json({"by": by, "metric": metric, "groups": [g.as_dict() for g in groups],
+                    "tests": [test.as_dict() for test in tests]})  # fmt: skip
+        return
+    names = list(groups[0].settings)
+    print_table(
+        (*names, by, f"median {metric}", "min", "max", "seeds"),
+        [
+            (*g.settings.values(), g.value, g.spread.median, g.spread.low, g.spread.high, g.seeds)
+            for g in groups
+        ],
+    )
+    click.echo()
+    print_table(
+        (*apart, by, "against", "lower", "higher", "equal", "unpaired", "p", "corrected", "winner"),
+        [
+            (*test.group.values(), test.first, test.second, test.wins, test.losses, test.ties,
+             test.unpaired, f"{test.p_value:.2g}", f"{test.adjusted:.2g}",
+             "-" if test.winner is None else test.winner)
+            for test in tests
+        ],
+    )  # fmt: skip
+
+
+def _merged(base: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    """Flags over a file; tables entry by entry."""
+    for name, value in named.items():
+        if isinstance(value, dict) and isinstance(base.get(name), dict):
+            base[name] = {**base[name], **value}
+        elif value is not None:
+            base[name] = value
+    return base
+
+
+def _list(given: dict[str, Any], as_json: bool) -> None:
+    settings = {name: value for name, value in given.items() if name not in RUNNING}
+    directory = plan(**settings)
+    table = directory.table()
+    todo = [member.name for member in directory.left(given.get("retry", 1))]
+    workers = given.get("workers", 1)
+    seconds = estimated_seconds(directory, todo, workers)
+    if as_json:
+        print_json({"path": str(table.path), "todo": todo, "seconds": seconds, "rows": table.rows})
+        return
+    print_rows(table, ("status", "run"))
+    click.echo(
+        f"{len(table)} runs in {table.path}, {len(todo)} to be run: about {duration(seconds)} "
+        f"with {workers} worker{'s' if workers > 1 else ''}"
+    )
+
+
+def _cluster(address: str, cpus: float, gpus: float) -> Executor:
+    from pinnsig.sweeps.ray_cluster import RayCluster  # ray need not be installed
+
+    return RayCluster(address, cpus=cpus, gpus=gpus)

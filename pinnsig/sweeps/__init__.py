@@ -1,0 +1,26 @@
+"""Sweeps: grids of runs, resumable and in parallel, with their tables and comparisons."""
+
+from pinnsig.sweeps.directory import SweepDirectory
+from pinnsig.sweeps.executors import Executor, InProcess
+from pinnsig.sweeps.files import read_sweep
+from pinnsig.sweeps.grid import Grid, Member, make_grid
+from pinnsig.sweeps.pool import Pool
+from pinnsig.sweeps.sweeping import SweepWatcher, plan, sweep
+from pinnsig.sweeps.table import Row, Spread, SweepTable
+
+__all__ = [
+    "Executor",
+    "Grid",
+    "InProcess",
+    "Member",
+    "Pool",
+    "Row",
+    "Spread",
+    "SweepDirectory",
+    "SweepTable",
+    "SweepWatcher",
+    "make_grid",
+    "plan",
+    "read_sweep",
+    "sweep",
+]

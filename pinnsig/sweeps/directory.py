@@ -1,0 +1,198 @@
+"""The sweep directory: what is to be run, and one run directory for each member.
+
+runs/sweeps/<problem>-<digest>/
+    sweep.json           the grids
+    failures.json        how often a member failed, and why the last time
+    results.csv          a row for each member, and results.parquet where pyarrow is installed
+    <member>/            the run directory of each member
+    figures/
+"""
+
+import contextlib
+import hashlib
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pinnsig.errors import RunError
+from pinnsig.problem import problem_file
+from pinnsig.runs import RunDirectory
+from pinnsig.sweeps.grid import Grid, Member
+from pinnsig.sweeps.table import DONE, FAILED, INTERRUPTED, MISSING, Row, SweepTable
+from pinnsig.training import INTERRUPTED as STOPPED
+
+ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every table shows
+FACTS = (
+    "best_loss", "last_loss", "relative_l2", "max_error", "seconds", "iterations", "evaluations",
+    "stop",
+)  # fmt: skip
+
+
+class SweepDirectory:
+    """A sweep on disk.
+
+    Attributes:
+        path: where it is, or will be once it is written.
+        grids: what was asked for, in the order in which it was.
+    """
+
+    def __init__(self, path: Path, grids: list[Grid]) -> None:
+        self.path = path
+        self.grids = grids
+
+    @staticmethod
+    def open(path: str | Path) -> "SweepDirectory":
+        """An existing sweep.
+
+        Raises:
+            RunError: there is none, or sweep.json is damaged.
+        """
+        path = Path(path)
+        if not SweepDirectory.is_sweep(path):
+            raise RunError(f"{path} is no sweep directory: it has no sweep.json")
+        data = RunDirectory(path).read_json("sweep.json")
+        try:
+            grids = [Grid(grid["values"], tuple(grid["zip"])) for grid in data["grids"]]
+        except (KeyError, TypeError):
+            raise RunError(f"{path / 'sweep.json'} is damaged: it holds no grids") from None
+        return SweepDirectory(path, grids)
+
+    @staticmethod
+    def is_sweep(path: str | Path) -> bool:
+        """Whether a sweep is there."""
+        return (Path(path) / "sweep.json").is_file()
+
+    @staticmethod
+    def planned(grid: Grid, out: str | Path | None, runs: str | Path) -> "SweepDirectory":
+        """The sweep of a grid, beside those that its directory holds already; nothing is written.
+
+        Args:
+            grid: what is to be run.
+            out: the sweep directory; by default a function of the grid's members.
+            runs: where that one goes, into its folder `sweeps`.
+        """
+        path = Path(out) if out is not None else Path(runs) / "sweeps" / _name(grid)
+        grids = SweepDirectory.open(path).grids if SweepDirectory.is_sweep(path) else []
+        return SweepDirectory(path, grids if grid in grids else [*grids, grid])
+
+    # --- members --------------------------------------------------------------------------------
+
+    def members(self) -> list[Member]:
+        """Every member of every grid, once."""
+        found = {m.name: m for grid in self.grids for m in grid.members()}
+        return list(found.values())
+
+    def left(self, retry: int) -> list[Member]:
+        """What is to be run: all that is not done, but for what failed more than `retry` times."""
+        failures = self.failures()
+        return [
+            member
+            for member in self.members()
+            if self.status(member.name) != DONE
+            and failures.get(member.name, {}).get("attempts", 0) <= retry
+        ]
+
+    def table(self, interrupted: bool = False) -> SweepTable:
+        """The table, from the runs as they are."""
+        members = self.members()
+        settings = self._columns(members)
+        failures = self.failures()
+        rows = [self._row(member, settings, failures) for member in members]
+        return SweepTable(rows, settings, self.path, interrupted)
+
+    def status(self, name: str) -> str:
+        """done, interrupted or missing; whether it failed is in `failures`."""
+        with contextlib.suppress(RunError):
+            result = RunDirectory(self.path / name).read_json("result.json")
+            return INTERRUPTED if result.get("stop") == STOPPED else DONE
+        return INTERRUPTED if (self.path / name / "config.json").is_file() else MISSING
+
+    def _columns(self, members: list[Member]) -> list[str]:
+        """What varies, and what every table shows."""
+        names = dict.fromkeys([*ALWAYS, *(name for grid in self.grids for name in grid.values)])
+        first = members[0]
+        return [n for n in names if n in ALWAYS or any(m[n] != first[n] for m in members)]
+
+    def _row(self, member: Member, settings: list[str], failures: dict[str, Any]) -> Row:
+        failure = failures.get(member.name, {})
+        status = self.status(member.name)
+        result: dict[str, Any] = {}
+        with contextlib.suppress(RunError):
+            result = RunDirectory(self.path / member.name).read_json("result.json")
+        shown = {name: _plain(member[name]) for name in settings}
+        return {
+            "run": member.name,
+            "status": FAILED if failure and status != DONE else status,
+            **shown,
+            **{name: result.get(name) for name in FACTS},
+            "suspicious": "; ".join(result.get("suspicious", ())) or None,
+            "attempts": failure.get("attempts"),
+            "reason": failure.get("reason"),
+        }
+
+    # --- writing --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the directory and keep other processes from running the sweep.
+
+        Raises:
+            RunError: it cannot be made, is no sweep but holds files, or another process has it.
+        """
+        if not SweepDirectory.is_sweep(self.path):
+            RunDirectory.make(self.path)
+        with RunDirectory(self.path).locked():
+            data = {"grids": [grid.as_dict() for grid in self.grids]}
+            RunDirectory(self.path).write_json("sweep.json", data)
+            yield
+
+    def write_results(self, interrupted: bool = False) -> SweepTable:
+        """Write the table down, and return it."""
+        table = self.table(interrupted)
+        RunDirectory(self.path).write_bytes("results.csv", table.csv().encode())
+        return table
+
+    def write_parquet(self, table: SweepTable) -> None:
+        """The same as Parquet, where pyarrow is installed."""
+        try:
+            arrow = importlib.import_module("pyarrow")
+            parquet = importlib.import_module("pyarrow.parquet")
+        except ImportError:
+            return
+        parquet.write_table(arrow.Table.from_pylist(table.rows), self.path / "results.parquet")
+
+    # --- failures -------------------------------------------------------------------------------
+
+    def failures(self) -> dict[str, Any]:
+        """`attempts` and `reason` by member."""
+        if not (self.path / "failures.json").is_file():
+            return {}
+        return RunDirectory(self.path).read_json("failures.json")
+
+    def failed(self, name: str, reason: str) -> None:
+        """Note that a member failed once more."""
+        known = self.failures()
+        attempts = known.get(name, {}).get("attempts", 0) + 1
+        known[name] = {"attempts": attempts, "reason": reason}
+        RunDirectory(self.path).write_json("failures.json", known)
+
+    def succeeded(self, name: str) -> None:
+        """Note that a member is done."""
+        known = self.failures()
+        if known.pop(name, None) is not None:
+            RunDirectory(self.path).write_json("failures.json", known)
+
+
+def _name(grid: Grid) -> str:
+    """The same for the same members."""
+    names = "\n".join(sorted(member.name for member in grid.members()))
+    digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
+    first = grid.values["problem"][0]
+    file = problem_file(first)
+    return f"{first if file is None else file.path.stem}-{digest}"
+
+
+def _plain(value: Any) -> Any:
+    """A value that fits a cell."""
+    return str(value) if isinstance(value, list | dict) else value

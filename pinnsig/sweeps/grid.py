@@ -1,0 +1,162 @@
+"""The grid of a sweep: settings with several values, and the members that they make."""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from pinnsig.activations import parse_activation
+from pinnsig.building import build_initializer
+from pinnsig.errors import SettingsError
+from pinnsig.problem import absolute, problem_class
+from pinnsig.runs import dumps
+from pinnsig.settings import Settings, check_settings
+from pinnsig.settings.checks import table
+from pinnsig.sweeps.values import values_of
+
+DEFAULTS = Settings().as_dict()
+TABLES = ("set", "weight")  # settings that hold settings
+SLUG = 100  # characters of a name before its digest
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep.
+
+    Attributes:
+        settings: what was given, by name; the rest is decided as in `solve`.
+        name: of its directory, a function of the settings alone.
+    """
+
+    settings: dict[str, Any]
+
+    @cached_property
+    def name(self) -> str:
+        """Readable at first, then a digest of every setting that is not at its default."""
+        changed = {k: v for k, v in sorted(self.settings.items()) if v != DEFAULTS[k]}
+        digest = hashlib.blake2b(dumps(changed).encode(), digest_size=4).hexdigest()
+        seed, scale = self["seed"], self["scale"]
+        slug = f"{self['act']}-{scale:g}-{self['init']}-seed{seed}"
+        return f"{re.sub(r'[^A-Za-z0-9.=_-]+', '_', slug)[:SLUG]}-{digest}"
+
+    def __getitem__(self, name: str) -> Any:
+        """A setting, or an entry of one (`set.nu`); its default where it is not given."""
+        outer, dot, key = name.partition(".")
+        if dot:
+            return self.settings.get(outer, {}).get(key)
+        return self.settings.get(name, DEFAULTS[name])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Settings with one value or several.
+
+    Attributes:
+        values: by name, in the order of `Settings`; an entry of a table is named `set.nu`.
+        zipped: names whose values are paired; those of all others are combined with all.
+    """
+
+    values: dict[str, list[Any]]
+    zipped: tuple[str, ...] = ()
+
+    @property
+    def axes(self) -> list[str]:
+        """The names with several values."""
+        return [name for name, values in self.values.items() if len(values) > 1]
+
+    def members(self) -> list[Member]:
+        """Every member once; the last setting changes fastest."""
+        pairs = [
+            [((name, value),) for value in values]
+            for name, values in self.values.items()
+            if name not in self.zipped
+        ]
+        if self.zipped:
+            columns = [[(name, value) for value in self.values[name]] for name in self.zipped]
+            pairs.insert(0, list(zip(*columns, strict=True)))
+        found = {}
+        for combination in itertools.product(*pairs):
+            member = Member(_nested(itertools.chain(*combination)))
+            found.setdefault(member.name, member)
+        return list(found.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `make_grid` makes the same grid of, in JSON."""
+        return {"values": self.values, "zip": list(self.zipped)}
+
+    def check(self, problems: bool = True) -> None:
+        """Refuse what cannot be trained, as far as that shows without making networks.
+
+        Args:
+            problems: whether the problem is to be found by its name.
+
+        Raises:
+            PinnsigError: a problem, activation or initialiser that does not exist.
+        """
+        for name in self.values["problem"] if problems else ():
+            problem_class(name)
+        for text in self.values.get("act", ()):
+            parse_activation(text)
+        for text in self.values.get("init", ()):
+            build_initializer(Settings(init=text))
+
+
+def make_grid(given: Mapping[str, Any], zip: bool | Sequence[str] = False) -> Grid:
+    """A grid from settings by name.
+
+    Args:
+        given: for each setting a value, a text with several (see `pinnsig.sweeps.values`), or a
+            list or array; tables hold such by name, and `phases` a list of lists of phases.
+        zip: the settings whose values are paired in place of combined; True: all with several.
+
+    Raises:
+        SettingsError: an unknown name, a value that cannot be, or lengths that cannot be paired.
+    """
+    check_settings({name: None for name in given})  # names that do not exist
+    values: dict[str, list[Any]] = {}
+    for setting in fields(Settings):
+        name, value = setting.name, given.get(setting.name)
+        if value is None:
+            continue
+        if name in TABLES:
+            for key, entry in table(name, value).items():
+                values[f"{name}.{key}"] = [
+                    check_settings({name: {key: one}})[name][key]
+                    for one in values_of(f"{name}.{key}", entry)
+                ]
+        else:
+            values[name] = [check_settings({name: one})[name] for one in values_of(name, value)]
+    if "problem" not in values:
+        raise SettingsError("no problem is named, such as burgers")
+    values["problem"] = [absolute(name) for name in values["problem"]]
+    return Grid(values, _zipped(values, zip))
+
+
+def _zipped(values: Mapping[str, list[Any]], zip: bool | Sequence[str]) -> tuple[str, ...]:
+    several = {name: len(found) for name, found in values.items() if len(found) > 1}
+    names = tuple(several) if zip is True else tuple(zip or ())
+    for name in names:
+        if name not in several:
+            raise SettingsError(
+                f"zip: {name!r} has no several values to pair; those that have: "
+                f"{', '.join(several) or 'none'}"
+            )
+    if len({several[name] for name in names}) > 1:
+        lengths = ", ".join(f"{name} has {several[name]}" for name in names)
+        raise SettingsError(f"zip pairs values, so there must be as many of each: {lengths}")
+    return names
+
+
+def _nested(pairs: Any) -> dict[str, Any]:
+    """Settings by name from names and values, `set.nu` into its table."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        outer, dot, key = name.partition(".")
+        if dot:
+            found.setdefault(outer, {})[key] = value
+        else:
+            found[name] = value
+    return found

@@ -1,0 +1,167 @@
+"""Running tasks on a Ray cluster, whose nodes need nothing but this package.
+
+A run trains in a scratch directory of its node and its files come back over Ray, so no file system
+is shared. Where a node dies, Ray begins its runs again on another one.
+"""
+
+import contextlib
+import io
+import logging
+import shutil
+import tarfile
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pinnsig.errors import DeviceError, RunError
+from pinnsig.interrupts import interruptible
+from pinnsig.problem import problem_file
+from pinnsig.runs import RunDirectory
+from pinnsig.sweeps.executors import Event, Executor, Tell
+from pinnsig.sweeps.tasks import Ended, Started, Task, perform
+
+try:
+    import ray  # pyright: ignore[reportMissingImports]
+except ImportError:
+    ray: Any = None
+
+POLL = 0.2  # seconds between looks for an interruption
+TRIES_ELSEWHERE = 3  # of a run whose node or process died
+
+
+class RayCluster(Executor):
+    """A Ray cluster that is there already, or one on this machine.
+
+    Args:
+        address: of the head node; `auto` finds the cluster that this machine belongs to, `local`
+            starts one here.
+        cpus: for each run, which also has so many threads; at least one.
+        gpus: for each run; parts of one are shared.
+
+    Raises:
+        DeviceError: ray is not installed, or there is no such cluster.
+    """
+
+    def __init__(self, address: str = "auto", cpus: float = 1.0, gpus: float = 0.0) -> None:
+        if ray is None:
+            raise DeviceError("ray is not installed: pip install 'pinnsig[ray]'")
+        if not ray.is_initialized():
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            except (ConnectionError, ValueError) as error:
+                first = str(error).splitlines()[0]
+                raise DeviceError(
+                    f"no Ray cluster at {address} ({first}): start one with `ray start --head`, "
+                    "or use local"
+                ) from None
+        self.resources = {"CPU": cpus, "GPU": gpus}
+        self.threads = max(int(cpus), 1)
+        if not self.workers:
+            have = {name: ray.cluster_resources().get(name, 0) for name in self.resources}
+            raise DeviceError(f"the cluster has {have}, too little for {self.resources} of a run")
+
+    @property
+    def workers(self) -> int:
+        """How many runs the nodes that are there now have room for."""
+        have = ray.cluster_resources()
+        return int(min(have.get(name, 0) / n for name, n in self.resources.items() if n))
+
+    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+        """See `Executor.run`."""
+        remote = ray.remote(_perform_in_scratch).options(
+            num_cpus=self.resources["CPU"],
+            num_gpus=self.resources["GPU"],
+            max_retries=TRIES_ELSEWHERE,
+        )
+        waiting, running = deque(tasks), {}
+        told = False
+        with interruptible(tell) as interruption:
+            while waiting or running:
+                if interruption.asked() and not told:
+                    told = True
+                    waiting.clear()
+                    for reference in running:
+                        ray.cancel(reference)  # Ctrl-C, which a run takes as the wish to be saved
+                while waiting and len(running) < max(self.workers, 1):
+                    task = waiting.popleft()
+                    sent = _packed(task.path), _source(task)
+                    running[remote.remote(task, *sent, self.threads)] = task
+                    yield Started(task.name)
+                ready, _ = ray.wait(list(running), timeout=POLL) if running else ([], [])
+                for reference in ready:
+                    yield _received(reference, running.pop(reference), told)
+
+
+def _received(reference: Any, task: Task, told: bool) -> Ended:
+    """How a task ended, once its files are here."""
+    try:
+        ended, files = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return Ended(task.name, reason, killed=True, interrupted=told)
+    if files:
+        _unpack(files, task.path)
+        _tell_its_place(task.path)
+    return ended
+
+
+def _perform_in_scratch(
+    task: Task, files: bytes, source: tuple[str, str] | None, threads: int
+) -> tuple[Ended, bytes]:
+    """On a node: run a task in a scratch directory; returns how it ended, and the directory."""
+    torch.set_num_threads(threads)
+    with tempfile.TemporaryDirectory(prefix="pinnsig-") as place:
+        path = Path(place, task.name)
+        if files:
+            _unpack(files, path)
+        settings = dict(task.settings)
+        if source is not None:
+            name, text = source
+            file, _, chosen = name.partition(":")
+            Path(place, file).write_text(text, encoding="utf-8")
+            settings["problem"] = str(Path(place, file)) + (chosen and f":{chosen}")
+        ended = perform(replace(task, path=path, settings=settings))
+        return ended, _packed(path)
+
+
+def _source(task: Task) -> tuple[str, str] | None:
+    """Name and text of the user's own problem file, which the nodes do not have."""
+    file = None if task.kind else problem_file(task.settings["problem"])
+    if file is None:
+        return None
+    name = f"{file.path.name}:{file.chosen}" if file.chosen else file.path.name
+    return name, file.path.read_text(encoding="utf-8")
+
+
+def _packed(path: Path) -> bytes:
+    """A directory in one piece; nothing of one that is not there."""
+    if not path.is_dir():
+        return b""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        archive.add(path, ".")
+    return stream.getvalue()
+
+
+def _unpack(files: bytes, path: Path) -> None:
+    """Put a directory in its place, whole."""
+    part = path.with_name(f".{path.name}.tmp")
+    shutil.rmtree(part, ignore_errors=True)
+    with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+        archive.extractall(part, filter="data")
+    shutil.rmtree(path, ignore_errors=True)
+    part.replace(path)
+
+
+def _tell_its_place(path: Path) -> None:
+    """Have the result name the directory that the run is in now."""
+    directory = RunDirectory(path)
+    with contextlib.suppress(RunError):
+        directory.write_json(
+            "result.json", {**directory.read_json("result.json"), "run": str(path)}
+        )

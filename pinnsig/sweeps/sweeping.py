@@ -1,0 +1,162 @@
+"""`sweep`: run what is missing of a grid, and return the table."""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pinnsig.errors import ProblemError, SettingsError
+from pinnsig.problem import Problem
+from pinnsig.settings import resolve
+from pinnsig.sweeps.directory import SweepDirectory
+from pinnsig.sweeps.executors import Executor, InProcess
+from pinnsig.sweeps.grid import Member, make_grid
+from pinnsig.sweeps.pool import Pool
+from pinnsig.sweeps.table import Row, SweepTable
+from pinnsig.sweeps.tasks import Ended, Started, Task
+
+
+class SweepWatcher:
+    """What sees a sweep; every method does nothing until it is overridden."""
+
+    def planned(self, table: SweepTable, todo: Sequence[str], workers: int) -> None:
+        """Before anything runs: every row as it is, and the names of what will be run."""
+
+    def started(self, name: str, where: str) -> None:
+        """A run starts; `where` names the worker, if there are several."""
+
+    def ended(self, row: Row, again: bool) -> None:
+        """A run ended, with its row; `again`: its process died, and it will be tried again."""
+
+    def interrupting(self, number: int) -> None:
+        """At the first Ctrl-C or SIGTERM, inside the handler."""
+
+
+def sweep(
+    problem: str | Path | type[Problem] | Sequence[str],
+    *,
+    zip: bool | Sequence[str] = False,
+    out: str | Path | None = None,
+    runs: str | Path = "runs",
+    workers: int = 1,
+    executor: Executor | None = None,
+    retry: int = 1,
+    figures: bool = False,
+    keep_checkpoints: bool = False,
+    watcher: SweepWatcher | None = None,
+    **given: Any,
+) -> SweepTable:
+    """Run every combination of settings, each in a run directory of its own.
+
+    What is finished is not repeated, what was interrupted goes on from its checkpoint, and what
+    failed is a row with its reason.
+
+    Args:
+        problem: a name, a file or a class; or several names.
+        zip: pair the settings with several values (True), or those that are named, in place of
+            combining them.
+        out: the sweep directory; by default `runs/sweeps/` and a name that the settings decide.
+        runs: where that one goes.
+        workers: processes; 1 runs in this one. A script that asks for more must do so below
+            `if __name__ == "__main__":`.
+        executor: another way to run them, such as `pinnsig.sweeps.ray_cluster.RayCluster`.
+        retry: how many times, in all calls, a failed run is tried again.
+        figures: whether to draw those of each run.
+        keep_checkpoints: whether finished runs keep what `resume` needs (160 MB each at 50 x 64).
+        watcher: what sees the sweep.
+        given: settings by name, each with one value or several: a list, or a text such as
+            `"0.1,0.5"`, `"0.1:2:9"` (start:stop:count) or `"log:0.1:10:5"`.
+
+    Raises:
+        PinnsigError: settings that cannot be used, or a directory that cannot be written; then
+            nothing was run.
+    """
+    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    directory = plan(problem, zip=zip, out=out, runs=runs, **given)
+    if workers < 1:
+        raise SettingsError(f"workers = {workers} must be at least 1")
+    runner = executor or (Pool(workers) if workers > 1 else InProcess())
+    return _Sweep(directory, runner, retry, watcher or SweepWatcher()).run(
+        lambda member: Task(
+            member.name,
+            directory.path.absolute() / member.name,
+            member.settings,
+            kind,
+            figures,
+            keep_checkpoints,
+        )
+    )
+
+
+def plan(
+    problem: str | Path | type[Problem] | Sequence[str],
+    *,
+    zip: bool | Sequence[str] = False,
+    out: str | Path | None = None,
+    runs: str | Path = "runs",
+    **given: Any,
+) -> SweepDirectory:
+    """The sweep as it is and will be; nothing is written. See `sweep`."""
+    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if kind is None and not isinstance(problem, str | Path | list | tuple):
+        raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
+    named = kind.__name__ if kind else str(problem) if isinstance(problem, Path) else problem
+    grid = make_grid({**given, "problem": named}, zip)
+    grid.check(problems=kind is None)
+    if "preset" not in grid.values:  # which would else depend on the machine that goes on
+        preset = _preset(out, grid.values.get("device", ["auto"])[0])
+        grid = make_grid({**given, "problem": named, "preset": preset}, zip)
+    return SweepDirectory.planned(grid, out, runs)
+
+
+def _preset(out: str | Path | None, device: str) -> str:
+    if out is not None and SweepDirectory.is_sweep(out):
+        return SweepDirectory.open(out).grids[0].values["preset"][0]
+    return resolve({"problem": "any", "device": device}).preset
+
+
+class _Sweep:
+    """The steps of one call."""
+
+    def __init__(
+        self, directory: SweepDirectory, executor: Executor, retry: int, watcher: SweepWatcher
+    ) -> None:
+        self.directory = directory
+        self.executor = executor
+        self.retry = retry
+        self.watcher = watcher
+
+    def run(self, make: Any) -> SweepTable:
+        """Run what is left, with the task that `make` makes of each member."""
+        directory = self.directory
+        with directory.locked():
+            todo = {member.name: member for member in directory.left(self.retry)}
+            workers = self.executor.workers
+            self.watcher.planned(directory.write_results(), list(todo), workers)
+            interrupted = False
+            while todo and not interrupted:
+                again: dict[str, Member] = {}
+                tasks = [make(member) for member in todo.values()]
+                for event in self.executor.run(tasks, self.watcher.interrupting):
+                    if isinstance(event, Started):
+                        self.watcher.started(event.name, event.where)
+                        continue
+                    interrupted |= event.interrupted
+                    if self._note(event):
+                        again[event.name] = todo[event.name]
+                todo = again
+            table = directory.write_results(interrupted)
+            directory.write_parquet(table)
+        return table
+
+    def _note(self, event: Ended) -> bool:
+        """Write down how a run ended; returns whether to run it again now."""
+        if event.reason is not None and not event.interrupted:
+            self.directory.failed(event.name, event.reason)
+        elif not event.interrupted:
+            self.directory.succeeded(event.name)
+        table = self.directory.write_results(event.interrupted)
+        (row,) = table.where(run=event.name)
+        again = event.killed and not event.interrupted and (row["attempts"] or 0) <= self.retry
+        self.watcher.ended(row, again)
+        return again
