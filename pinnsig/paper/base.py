@@ -52,8 +52,10 @@ class PaperFigure(ABC):
         source: where the paper has it.
         claim: what the paper says by it, in our own words.
         presets: settings of `compute` for "quick" and "paper".
+        trains: whether it trains networks, for hours: then `all` leaves it out.
     """
 
+    trains: ClassVar[bool] = False
     name: str
     source: str
     claim: str

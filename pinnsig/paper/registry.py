@@ -10,6 +10,7 @@ from pinnsig.paper.entropy import Entropy
 from pinnsig.paper.gradients import GradientNorms
 from pinnsig.paper.histograms import HistogramsByDepth, HistogramsByWidth
 from pinnsig.paper.negative_rates import SigmaStar, SurrogateRate, TargetRate
+from pinnsig.paper.pinn_scales import PinnScale
 from pinnsig.paper.ranges import ActivationRange
 from pinnsig.paper.scalar_maps import Convergence, FixedGain, RandomGains
 
@@ -58,3 +59,5 @@ register_figure(HistogramsByWidth("10*tanh"))
 register_figure(GradientNorms())
 register_figure(ChiHeatmaps())
 register_figure(ActivationRange())
+register_figure(PinnScale("black-scholes-scale"))
+register_figure(PinnScale("burgers-scale"))
