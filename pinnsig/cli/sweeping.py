@@ -29,8 +29,20 @@ RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 @click.option("--workers", type=click.IntRange(1), help="processes on this machine  [1]")
 @click.option("--ray", "address", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
               help="run on a Ray cluster, by default the one of this machine")  # fmt: skip
-@click.option("--ray-cpus", default=1.0, metavar="N", help="CPUs for each run on Ray  [1]")
-@click.option("--ray-gpus", default=0.0, metavar="N", help="GPUs for each run on Ray  [0]")
+@click.option(
+    "--ray-cpus",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    metavar="N",
+    help="CPUs for each run on Ray  [1]",
+)
+@click.option(
+    "--ray-gpus",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="N",
+    help="GPUs for each run on Ray  [0]",
+)
 @click.option("--retry", type=click.IntRange(0), help="how often a failed run is tried again  [1]")
 @click.option("--figures", is_flag=True, default=None, help="draw the figures of each run")
 @click.option("--keep-checkpoints", is_flag=True, default=None,
@@ -54,18 +66,20 @@ def sweep(
     quiet: bool,
     **flags: Any,
 ) -> None:
-    """Run every combination of settings, each in a run directory of its own.
+    """Train on a grid of settings.
 
-    Each option of `solve` takes several values, separated by commas: --act tanh,softsign2
-    --init eoc:sigma_b=0,eoc:sigma_b=0.2; numbers also as START:STOP:COUNT or log:START:STOP:COUNT.
-    The same command again finishes what is missing and repeats nothing. Exit code 1 if a run
-    failed.
+    Every combination is a run with a directory of its own. Each option of `solve` takes several
+    values, separated by commas: --act tanh,softsign2 --init eoc:sigma_b=0,eoc:sigma_b=0.2; numbers
+    also as START:STOP:COUNT or log:START:STOP:COUNT. The same command again finishes what is
+    missing and repeats nothing. Exit code 1 if a run failed.
     """
     pairing = None if zipped is None else zipped == "*" or zipped.split(",")
     named = {"problem": problem, "zip": pairing, "out": out, "runs": runs, **flags}
     given = _merged(read_sweep(config) if config else {}, named)
     if given.get("problem") is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
+    if address and given.get("workers"):
+        raise click.UsageError("give either --workers, on this machine, or --ray")
     if dry_run:
         _list(given, as_json)
         return
