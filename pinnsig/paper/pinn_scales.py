@@ -33,10 +33,17 @@ class PinnScale(PaperFigure):
         self.name = name
         self.source = f"appendix C.4, {PROBLEMS[name]}"
 
-    def compute(self, seed: int, preset: str, seeds: int) -> Data:
-        """Best losses of all runs; the runs themselves stay in a sweep directory."""
+    def compute(self, seed: int, preset: str, seeds: int, **options: Any) -> Data:
+        """Best losses of all runs; the runs themselves stay in a sweep directory.
+
+        Args:
+            seed: the first one.
+            preset: of `run_scale_sweep`.
+            seeds: how many.
+            options: settings that are to differ, and options of `sweep`.
+        """
         out = f"runs/sweeps/{self.name}-{preset}-seed{seed}"
-        table = run_scale_sweep(self.name, preset, range(seed, seed + seeds), out=out)
+        table = run_scale_sweep(self.name, preset, range(seed, seed + seeds), out=out, **options)
         losses = [np.nan if loss is None else loss for loss in table.column("best_loss")]
         return {
             "sweep": str(table.path),
