@@ -49,7 +49,7 @@ def signal(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Say whether a fresh network will train.
+    """Judge a fresh network before training.
 
     ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)". Inputs N(0, 1)
     are sent through the network, and gradients back.

@@ -150,7 +150,7 @@ class TargetRate(PaperFigure):
     name = "target-rate"
     source = "section 4.2; appendix B.4, figure on the best surrogate target"
     claim = (
-        "To reach a real rate of 0.4 the surrogate's target stays near 0.4 up to ten layers and "
+        "To reach a real rate of 0.4 the surrogate's target is 0.3 to 0.4 up to ten layers and "
         "then falls as 2.05 exp(-0.133 L) (tanh, width 64)."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -217,7 +217,7 @@ class TargetRate(PaperFigure):
         conditions = {
             "within 25 % of the paper's curve from L = 20": bool(np.all(np.abs(off) < allowed)),
             "rate 0.133 within 5 %": abs(fit.rate / 0.133 - 1) < 0.05,
-            "near 0.4 up to L = 10": bool(np.all(np.abs(p[L <= 10] - 0.4) < 0.1)),
+            "0.3 to 0.4 up to L = 10": bool(np.all(np.abs(p[L <= 10] - 0.35) < 0.07)),
         }
         return verdict(conditions, words, {
             "amplitude": fit.amplitude, "amplitude_error": fit.amplitude_error,
