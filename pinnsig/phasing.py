@@ -71,13 +71,18 @@ def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
     if kind == "rad" and phase.added is not None:
         raise SettingsError("added belongs to points = rar-d: rad replaces the points")
     tenth = max(parts.settings.collocation // 10, 1)
+    chosen = parts.settings.collocation if kind == "rad" else phase.added or tenth
+    if phase.candidates is not None and phase.candidates < chosen:
+        raise SettingsError(
+            f"candidates = {phase.candidates} are fewer than the {chosen} points to choose"
+        )
     return ResidualBased(
         lambda number, count: _draw(parts, number, count),
         parts.settings.seed,
         phase.candidates,
         k if phase.rad_k is None else phase.rad_k,
         c if phase.rad_c is None else phase.rad_c,
-        0 if kind == "rad" else phase.added or tenth,
+        0 if kind == "rad" else chosen,
     )
 
 

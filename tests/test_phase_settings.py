@@ -76,6 +76,7 @@ def test_a_wrong_phase_is_named(wrong: Any, words: str):
         (["lbfgs:3,points=fresh,every=2"], "fixed points within a phase"),
         (["adam:3,rad_k=2"], "rad_k belongs to points"),
         (["adam:3,points=rad,added=2"], "added belongs to points = rar-d"),
+        (["adam:3,points=rad,candidates=39"], "candidates = 39 are fewer than the 40 points"),
         (["adam:3,beta1=1.5"], "beta1 = 1.5"),
         (["lbfgs:3,history=0"], "history = 0"),
         (["lbfgs:3,c1=0.95"], "c1 < c2"),

@@ -101,7 +101,7 @@ def choose(
     """Which candidates are taken: `count` different indices, drawn by |r|^k / mean(|r|^k) + c.
 
     Raises:
-        SettingsError: a residual that is not finite, or none but zeros where c is 0.
+        SettingsError: a residual that is not finite.
     """
     if not np.isfinite(sizes).all():
         raise SettingsError("the residual is not finite at some candidate for a new point")
