@@ -125,6 +125,12 @@ def test_killed_at_30_random_moments_nothing_is_lost(runs: Path, straight: Path)
     assert resumed > 15
 
 
+def test_an_interruption_at_the_very_end_is_none(runs: Path, straight: Path):
+    done = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(31)], **FLAGS)
+    assert done.stop == "iterations done"
+    assert_same(straight, done.path)
+
+
 def test_sigterm_is_heard_like_ctrl_c(runs: Path, straight: Path):
     stopped = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(7, signal.SIGTERM)], **FLAGS)
     assert stopped.stop == "interrupted"

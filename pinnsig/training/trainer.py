@@ -17,6 +17,7 @@ from pinnsig.training.limits import Budget, Limits
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
     FINISHED,
+    INTERRUPTED,
     NON_FINITE,
     TIME_LIMIT,
     Outcome,
@@ -194,6 +195,8 @@ class Trainer:
             record = self._record(report, phase.iterations, step.loss, phase)
             self.watcher.recorded(record)
             stop = self.limits.reached(step.loss, record.loss, record.relative_l2)
+            if phase is self.phases[-1] and iteration == phase.iterations and stop == INTERRUPTED:
+                stop = None  # it came when all was done
             self.ended = stop not in (None, NON_FINITE)
             report.stop = stop or mine.reached(step.loss, record.loss, record.relative_l2)
             if report.stop is None and self.save_every and iteration % self.save_every == 0:
