@@ -1,5 +1,6 @@
 """`solve` and `resume`: one run, from settings to a run directory, and on from its checkpoint."""
 
+import contextlib
 import inspect
 import time
 from collections.abc import Sequence
@@ -143,6 +144,7 @@ class _Run:
     ) -> Result:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
+        trainer.limits = self._limits(interruption)
         # both meet all of the problem's own code: its faults show before a directory is made
         first = guarded(parts.problem, "residual or a condition", trainer.start)
         self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
@@ -158,7 +160,7 @@ class _Run:
             if self.figures:
                 points = trainer.objective.blocks[0].points
                 draw_initial_activations(directory, parts.model, points)
-            return self._train(directory, [], interruption, first)
+            return self._train(directory, [], first)
 
     def go_on(
         self,
@@ -187,26 +189,20 @@ class _Run:
         reports = trainer.reports
         directory.cut_metrics(len(reports), reports[-1].iterations if reports else 0)
         self._write_config(directory)
-        return self._train(directory, notices, interruption, None)
+        return self._train(directory, notices, None)
 
-    def _train(
-        self,
-        directory: RunDirectory,
-        notices: list[str],
-        interruption: Interruption,
-        first: Record | None,
-    ) -> Result:
+    def _train(self, directory: RunDirectory, notices: list[str], first: Record | None) -> Result:
         parts, trainer = self.parts, self.trainer
         told = (*parts.notices, *trainer.objective.notices, *notices)
         self.callbacks.started(replace(parts, notices=told), directory.path)
         book = Logbook(directory, parts.settings.log_every, self.callbacks.noticed)
         trainer.watcher = Callbacks([book, *self.callbacks.members])
-        trainer.limits = self._limits(interruption)
         trainer.save = book.saver(self._state)
         try:
             outcome = trainer.run(first)
         except BaseException:  # whatever ends a run, its best weights are kept
-            self._save_quietly(directory)
+            with contextlib.suppress(RunError):
+                self._save(directory, "best", trainer.best)
             raise
         return self._finish(directory, outcome)
 
@@ -251,12 +247,6 @@ class _Run:
         """Set the parameters, and write them down."""
         self.trainer.objective.flat.restore(values)
         directory.save_weights(WEIGHTS[which], self.parts.model.state_dict())
-
-    def _save_quietly(self, directory: RunDirectory) -> None:
-        try:
-            self._save(directory, "best", self.trainer.best)
-        except RunError:
-            return
 
 
 def _is_complete(directory: RunDirectory, trainer: Trainer) -> bool:

@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Iterable
-from types import TracebackType
-from typing import Self
 
 import click
 from rich.console import Console, RenderableType
@@ -11,24 +9,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.text import Text
 
 from pinnsig.callbacks import Callback
+from pinnsig.cli.display import Display
 from pinnsig.training import Record
 
 LINES_PER_PHASE = 10
 
 
-class Silent(Callback):
+class Silent(Display, Callback):
     """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return None
 
 
 class Lines(Silent):
@@ -61,7 +49,7 @@ class Bar(Silent):
 
     def __init__(self) -> None:
         # no wider than a terminal of 80 columns, where rich would cut every column
-        self.progress = _Progress(
+        self.live = self.progress = _Progress(
             TextColumn("{task.description:<5}"),
             BarColumn(bar_width=20),
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
@@ -81,18 +69,6 @@ class Bar(Silent):
             task = self.progress.add_task(record.phase, total=record.total, text=text)
             self.tasks[record.number] = task
         self.progress.update(self.tasks[record.number], completed=record.iteration, text=text)
-
-    def __enter__(self) -> Self:
-        self.progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.progress.stop()
 
 
 def progress(quiet: bool) -> Silent:

@@ -4,14 +4,14 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from pinnsig.cli.display import Display
 from pinnsig.cli.output import number
 from pinnsig.sweeps import Row, SweepTable, SweepWatcher
 
@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class Counts(SweepWatcher):
+class Counts(Display, SweepWatcher):
     """Keeps count, and shows nothing."""
 
     def __init__(self) -> None:
@@ -91,17 +91,6 @@ class Counts(SweepWatcher):
             f"failed {self.count('failed')}  best {lowest}  left {self.time_left()}"
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        return None
-
 
 class Lines(Counts):
     """A line for each run that ends."""
@@ -154,18 +143,6 @@ class LiveTable(Counts):
         if best:
             shown.add_row("best", self.settings(best), f"{best['best_loss']:.4e}")
         return shown
-
-    def __enter__(self) -> Self:
-        self.live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.live.stop()
 
 
 def sweep_progress(quiet: bool) -> Counts:

@@ -228,8 +228,11 @@ class Objective:
         share = block.stride / len(block)
         values = torch.stack([r.detach() for r in residuals])
         minimised = values if self.attention is None else self._attended(values, chunk)
-        squares = (values.square(), values * minimised)
-        sums = torch.stack([x.sum(1, dtype=self.weights.dtype) for x in squares]) * share
+        own = values.square().sum(1, dtype=self.weights.dtype)
+        weighted = own
+        if minimised is not values:
+            weighted = (values * minimised).sum(1, dtype=self.weights.dtype)
+        sums = torch.stack([own, weighted]) * share
         if slope is not None:
             factors = (2 * share * self.weights[chunk.terms]).to(slope).expand(len(values))
             # the slope of each square; a residual may depend on nothing that is trained

@@ -103,10 +103,19 @@ class SweepDirectory:
 
     def status(self, name: str) -> str:
         """done, interrupted or missing; whether it failed is in `failures`."""
-        with contextlib.suppress(RunError):
-            result = RunDirectory(self.path / name).read_json("result.json")
+        return self._status(name, self._result(name))
+
+    def _status(self, name: str, result: dict[str, Any] | None) -> str:
+        if result is not None:
             return INTERRUPTED if result.get("stop") == STOPPED else DONE
         return INTERRUPTED if (self.path / name / "config.json").is_file() else MISSING
+
+    def _result(self, name: str) -> dict[str, Any] | None:
+        """What a member's run gave; None where it has no result that can be read."""
+        try:
+            return RunDirectory(self.path / name).read_json("result.json")
+        except RunError:
+            return None
 
     def _columns(self, members: list[Member]) -> list[str]:
         """What varies, and what every table shows."""
@@ -116,10 +125,8 @@ class SweepDirectory:
 
     def _row(self, member: Member, settings: list[str], failures: dict[str, Any]) -> Row:
         failure = failures.get(member.name, {})
-        status = self.status(member.name)
-        result: dict[str, Any] = {}
-        with contextlib.suppress(RunError):
-            result = RunDirectory(self.path / member.name).read_json("result.json")
+        found = self._result(member.name)
+        status, result = self._status(member.name, found), found or {}
         shown = {name: _plain(member[name]) for name in settings}
         return {
             "run": member.name,

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.errors import SettingsError
-from pinnsig.plots import save_figure
 from pinnsig.sweeps.comparing import SignTest, sign_tests
-from pinnsig.sweeps.drawing import METRICS, scale_figure
 from pinnsig.sweeps.sweeping import sweep
 from pinnsig.sweeps.table import SweepTable
 
@@ -121,13 +119,3 @@ def scale_verdict(table: SweepTable) -> ScaleVerdict:
     problem = Path(table[0]["problem"]).stem
     missing = len(table) - len(table.done)
     return ScaleVerdict(problem, len(table.values("seed")), missing, panels)
-
-
-def draw_scale_sweep(table: SweepTable, directory: str | Path) -> list[Path]:
-    """Draw best loss, relative error and wall time against the scale; returns the files."""
-    paths = []
-    for metric in METRICS:
-        path = Path(directory) / f"{metric}.png"
-        save_figure(scale_figure(table, metric), path)
-        paths.append(path)
-    return paths

@@ -171,6 +171,8 @@ class Trainer:
         begun = time.perf_counter() - report.seconds
         before = self.objective.evaluations - report.evaluations
         whole = self.begun + (self.limits.seconds or math.inf)
+        latest = min(whole, begun + (phase.max_seconds or math.inf))
+        most = math.inf if phase.max_evaluations is None else phase.max_evaluations
         mine = Limits(loss=phase.stop_loss, error=phase.stop_error)
         while report.stop is None:
             if report.iterations >= phase.iterations:
@@ -178,10 +180,7 @@ class Trainer:
                 break
             iteration = report.iterations + 1
             self._prepare(phase, iteration)
-            left = (phase.max_evaluations or math.inf) - report.evaluations
-            if phase.max_evaluations == 0:
-                left = 0
-            self._budget = Budget(left, min(whole, begun + (phase.max_seconds or math.inf)))
+            self._budget = Budget(most - report.evaluations, latest)
             self._seen.clear()
             values = self.objective.flat.values
             step = phase.optimizer.step(values, self._evaluate, self._budget.allowed)

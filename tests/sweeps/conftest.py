@@ -1,5 +1,9 @@
 """A problem that takes its time, and leaves traces of the processes that train on it."""
 
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -29,3 +33,16 @@ def slow(tmp_path: Path, place: Path) -> Path:
     path = tmp_path / "slow.py"
     path.write_text(SLOW.replace("PLACE", repr(str(place))), encoding="utf-8")
     return path
+
+
+def press_ctrl_c(place: Path, within: float) -> None:
+    """Interrupt this process soon after two processes have begun to train."""
+
+    def press() -> None:
+        give_up = time.time() + within
+        while len(list(place.iterdir())) < 2 and time.time() < give_up:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()

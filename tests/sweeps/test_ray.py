@@ -1,7 +1,6 @@
 """Sweeps on a real Ray cluster of several node processes on this machine."""
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 
 import pinnsig
 from tests.conftest import SMALL
+from tests.sweeps.conftest import press_ctrl_c
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'pinnsig[ray]'")
 
@@ -40,15 +40,8 @@ def cluster() -> Iterator[Any]:
 
 
 def test_an_interruption_saves_every_run(tmp_path: Path, slow: Path, place: Path, cluster: Any):
-    def press() -> None:
-        give_up = time.time() + 60
-        while len(list(place.iterdir())) < 2 and time.time() < give_up:
-            time.sleep(0.05)
-        time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGINT)
-
     flags = {**SMALL, "set": {"k": 1.0}, "seed": "0,1,2", "out": tmp_path / "sweep"}
-    threading.Thread(target=press).start()
+    press_ctrl_c(place, 60)
     table = pinnsig.sweep(slow, executor=RayCluster(), **flags)
     assert table.interrupted
     assert table.column("status") == ["interrupted", "interrupted", "missing"]

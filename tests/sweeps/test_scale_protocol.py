@@ -8,7 +8,8 @@ import pytest
 from pinnsig.errors import SettingsError
 from pinnsig.settings import resolve
 from pinnsig.sweeps import SweepTable, scale_protocol
-from pinnsig.sweeps.scale_protocol import draw_scale_sweep, run_scale_sweep, scale_verdict
+from pinnsig.sweeps.drawing import draw_sweep
+from pinnsig.sweeps.scale_protocol import run_scale_sweep, scale_verdict
 from tests.conftest import SMALL
 
 
@@ -73,6 +74,6 @@ def test_run_judged_and_drawn(tmp_path: Path):
         ("softsign2", "eoc:sigma_b=0"), ("softsign2", "eoc:sigma_b=0.2"),
     ]  # fmt: skip
     assert all(len(panel.scales) == 2 for panel in verdict.panels)
-    paths = draw_scale_sweep(table, tmp_path / "figures")
+    paths = draw_sweep(table)
     assert [path.name for path in paths] == ["best_loss.png", "relative_l2.png", "seconds.png"]
     assert all(path.stat().st_size > 10_000 for path in paths)
