@@ -8,17 +8,21 @@ from pinnsig.jets.engine import (
     coordinate_jets,
     output_jets,
     register_engine,
+    stack_partials,
+    symbol_jets,
 )
 from pinnsig.jets.fields import (
     features_of,
     fields_at,
     fields_from,
+    fields_of,
     input_count,
     network_inputs,
     record,
 )
 from pinnsig.jets.jet import Jet
 from pinnsig.jets.plan import Plan, parse_partial, partial_name
+from pinnsig.jets.symbols import Listing, Symbol
 
 # engines register themselves, in order of preference
 from pinnsig.jets.fused import FusedEngine  # isort: skip
@@ -32,13 +36,16 @@ __all__ = [
     "FusedEngine",
     "Jet",
     "JetsEngine",
+    "Listing",
     "NestedEngine",
     "Plan",
+    "Symbol",
     "choose_engine",
     "coordinate_jets",
     "features_of",
     "fields_at",
     "fields_from",
+    "fields_of",
     "input_count",
     "network_inputs",
     "output_jets",
@@ -46,4 +53,6 @@ __all__ = [
     "partial_name",
     "record",
     "register_engine",
+    "stack_partials",
+    "symbol_jets",
 ]

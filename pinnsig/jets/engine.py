@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from pinnsig.errors import DerivativeError, SettingsError
 from pinnsig.jets.jet import Jet, Part
 from pinnsig.jets.plan import Alpha, Plan
+from pinnsig.jets.symbols import Listing, Symbol
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
 """Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
@@ -29,20 +30,25 @@ class Carried:
         self.network, self.made = network, made
         self.table = made.detach().requires_grad_(made.requires_grad)
 
-    def gradient(
-        self, cotangent: Tensor, leaves: Sequence[Tensor]
-    ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+    def add_gradient(
+        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor | None, ...]:
         """Carry a cotangent of the table back, once.
 
+        Args:
+            cotangent: shape (K, N, outputs).
+            into: what the gradient in all the network's parameters is added to, shape (P',).
+            leaves: what else the network's inputs may depend on.
+
         Returns:
-            The gradient in all the network's parameters, shape (P',), and that in other leaves
-            which the network's inputs may depend on.
+            The gradients in the leaves.
         """
         parameters = list(self.network.parameters())
         found = torch.autograd.grad(self.made, [*parameters, *leaves], cotangent, allow_unused=True)
         own = zip(parameters, found, strict=False)
         flat = [(torch.zeros_like(p) if g is None else g).flatten() for p, g in own]
-        return torch.cat(flat), found[len(parameters) :]
+        into += torch.cat(flat)
+        return found[len(parameters) :]
 
 
 class Engine(ABC):
@@ -70,9 +76,20 @@ class Engine(ABC):
         """
 
     def carry(
-        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+        self,
+        network: nn.Module,
+        features: Features | None,
+        points: Tensor,
+        plan: Plan,
+        inputs: Tensor | None = None,
     ) -> Carried:
-        """The partials with the way back; arguments as for `partials`."""
+        """The partials with the way back; arguments as for `partials`.
+
+        Args:
+            network, features, points, plan: as for `partials`.
+            inputs: partials of the network's inputs, shape (K, N, inputs), where they are known.
+        """
+        del inputs
         return Carried(network, self.partials(network, features, points, plan))
 
     @abstractmethod
@@ -97,17 +114,23 @@ def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, J
 
 def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
     """One jet for each network output, from a stack of shape (K, N, outputs)."""
-
-    def leaf(rows: Sequence[Tensor]) -> Jet:
-        def part(alpha: Alpha) -> Part:
-            if alpha not in plan.index:
-                raise DerivativeError(f"a partial outside the plan {plan} was read")
-            return rows[plan.index[alpha]]
-
-        return Jet(plan.coordinates, part, rows[0])
-
     # taken apart at once, so that the way back puts their gradients together at once
-    return [leaf(output.unbind(0)) for output in table.unbind(2)]
+    return [_leaf(rows, plan, rows[0]) for rows in map(torch.unbind, table.unbind(2))]
+
+
+def symbol_jets(listing: Listing, outputs: int, plan: Plan) -> list[Jet]:
+    """The same with symbols in the place of numbers."""
+    every = range(len(plan))
+    return [_leaf([listing.leaf(k, j) for k in every], plan, listing.like) for j in range(outputs)]
+
+
+def _leaf(rows: Sequence[Tensor] | Sequence[Symbol], plan: Plan, like: Tensor) -> Jet:
+    def part(alpha: Alpha) -> Part:
+        if alpha not in plan.index:
+            raise DerivativeError(f"a partial outside the plan {plan} was read")
+        return rows[plan.index[alpha]]
+
+    return Jet(plan.coordinates, part, like)
 
 
 ENGINES: dict[str, type[Engine]] = {}

@@ -11,7 +11,8 @@ Outer = Callable[[Tensor, int], Tensor]
 
 
 def _sin(x: Tensor, n: int) -> Tensor:
-    return (torch.sin(x), torch.cos(x), -torch.sin(x), -torch.cos(x))[n % 4]
+    y = (torch.sin, torch.cos)[n % 2](x)
+    return -y if n % 4 > 1 else y
 
 
 def _exp(x: Tensor, n: int) -> Tensor:

@@ -15,9 +15,10 @@ from torch import Tensor
 from pinnsig.errors import DerivativeError
 from pinnsig.jets.functions import FUNCTIONS, Outer, power_of
 from pinnsig.jets.plan import Alpha, faa_di_bruno, leibniz, parse_partial
+from pinnsig.jets.symbols import Symbol
 
-Part = Tensor | float | None
-"""A partial: values of shape (N,), one number for all points, or None for exactly zero."""
+Part = Tensor | Symbol | float | None
+"""A partial: values of shape (N,), or what stands for them, a number, or None for exactly zero."""
 
 
 class Jet:
@@ -55,8 +56,8 @@ class Jet:
     def tensor(self, alpha: Alpha) -> Tensor:
         """The partial of a multi-index, shape (N,)."""
         part = self.part(alpha)
-        if isinstance(part, Tensor) and part.ndim:
-            return part
+        if isinstance(part, Tensor | Symbol) and part.ndim:
+            return part  # pyright: ignore[reportReturnType]  # a symbol behaves as a tensor
         return torch.zeros_like(self.like) + (0.0 if part is None else part)
 
     @property
@@ -128,13 +129,13 @@ class Jet:
         """Another operand as a jet: numbers are constant, plain tensors have no partials."""
         if isinstance(other, Jet):
             return other
-        if not isinstance(other, int | float | Tensor):
+        if not isinstance(other, int | float | Tensor | Symbol):
             return None
 
         def part(alpha: Alpha) -> Part:
             if not any(alpha):
                 return other
-            if isinstance(other, Tensor) and other.ndim:
+            if isinstance(other, Tensor | Symbol) and other.ndim:
                 raise DerivativeError(
                     "a partial is read of an expression that holds a plain tensor, which has "
                     "none: build the expression from coordinates, fields and numbers"

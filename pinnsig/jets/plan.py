@@ -94,11 +94,17 @@ def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
             yield [*blocks[:i], [first, *block], *blocks[i + 1 :]]
 
 
-def leibniz(alpha: Alpha) -> Iterator[tuple[float, Alpha, Alpha]]:
+@lru_cache(maxsize=4096)
+def leibniz(alpha: Alpha) -> tuple[tuple[float, Alpha, Alpha], ...]:
     """The terms (coefficient, beta, alpha - beta) of d^alpha (a b)."""
-    for beta in below(alpha):
-        coefficient = math.prod(map(math.comb, alpha, beta))
-        yield float(coefficient), beta, tuple(a - b for a, b in zip(alpha, beta, strict=True))
+    return tuple(
+        (
+            float(math.prod(map(math.comb, alpha, beta))),
+            beta,
+            tuple(a - b for a, b in zip(alpha, beta, strict=True)),
+        )
+        for beta in below(alpha)
+    )
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,13 @@ class Tape(ABC):
         """Partials of the network's outputs, shape (K, N, outputs); called before the others."""
 
     @abstractmethod
-    def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
+    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
         """Carry a cotangent of the table, shape (K, N, outputs), back through the layers.
 
-        Returns:
-            The weights' gradient, shape (P',), and if wanted that of the inputs, shape
-            (K, N, inputs).
+        Args:
+            cotangent: of the table.
+            into: what the weights' gradient is added to, shape (P',), contiguous.
+            inputs: whether the cotangent of the inputs, shape (K, N, inputs), is wanted back.
         """
 
     @abstractmethod
@@ -86,15 +87,16 @@ class LayerTape(Tape):
         table[0] += self.weights[-1]
         return table
 
-    def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
-        """See `Tape.gradient`."""
+    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+        """See `Tape.add_gradient`."""
         found = []
 
         def note(grad: Tensor, z: Tensor) -> None:
             found.extend((grad[0].sum(0), (grad.flatten(0, 1).T @ z.flatten(0, 1)).flatten()))
 
         below = self._reverse(cotangent, note, inputs)
-        return torch.cat(found[::-1]), below
+        into += torch.cat(found[::-1])
+        return below
 
     def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
         """See `Tape.write_rows`."""

@@ -57,8 +57,10 @@ class _Propagate(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         _, *weights = ctx.saved_tensors  # complains where one was changed meanwhile
-        gradient, below = ctx.tape.gradient(grads[0], ctx.needs_input_grad[2])
-        parts = gradient.split([weight.numel() for weight in weights])
+        sizes = [weight.numel() for weight in weights]
+        gradient = grads[0].new_zeros(sum(sizes))
+        below = ctx.tape.add_gradient(grads[0], gradient, ctx.needs_input_grad[2])
+        parts = gradient.split(sizes)
         shaped = (p.view_as(w) for p, w in zip(parts, weights, strict=True))
         return None, None, below, *shaped
 
@@ -73,15 +75,15 @@ class _Taped(Carried):
         self.table = self.tape.forward().requires_grad_()
 
     @torch.no_grad()
-    def gradient(
-        self, cotangent: Tensor, leaves: Sequence[Tensor]
-    ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
-        """See `Carried.gradient`."""
+    def add_gradient(
+        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor | None, ...]:
+        """See `Carried.add_gradient`."""
         moved = self.inputs.requires_grad
-        flat, below = self.tape.gradient(cotangent, moved)
+        below = self.tape.add_gradient(cotangent, into, moved)
         if not moved:
-            return flat, (None,) * len(leaves)
-        return flat, torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
+            return (None,) * len(leaves)
+        return torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
 
 
 class JetsEngine(Engine):
@@ -104,13 +106,20 @@ class JetsEngine(Engine):
         return _Propagate.apply(net.activation, plan, z, *net.weights)  # type: ignore[return-value]
 
     def carry(
-        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+        self,
+        network: nn.Module,
+        features: Features | None,
+        points: Tensor,
+        plan: Plan,
+        inputs: Tensor | None = None,
     ) -> Carried:
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
-        net, z = self._start(network, features, points, plan)
-        return _Taped(net, plan, z)
+        if inputs is not None and isinstance(network, FFNN):
+            return _Taped(network, plan, inputs)
+        net, inputs = self._start(network, features, points, plan)
+        return _Taped(net, plan, inputs)
 
     @staticmethod
     def _start(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import ProblemError
-from pinnsig.jets import Jet, Plan, record
+from pinnsig.jets import Jet, Plan, Symbol, record
 from pinnsig.problem import Condition, Problem, Sites
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
@@ -106,7 +106,7 @@ def _condition_residual(condition: Condition, name: str) -> Residual:
 def _checked(residual: Any, n: int, what: str) -> Tensor:
     """A residual as a tensor of shape (n,); nothing ever broadcasts silently."""
     values = residual.value if isinstance(residual, Jet) else residual
-    if not isinstance(values, Tensor):
+    if not isinstance(values, Tensor | Symbol):
         raise ProblemError(f"{what} must be a tensor of shape ({n},), not {type(values).__name__}")
     if values.shape != (n,):
         raise ProblemError(f"{what} must have shape ({n},), not {tuple(values.shape)}")

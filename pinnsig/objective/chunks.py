@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from pinnsig.jets import Jet, coordinate_jets, stack_partials
 from pinnsig.objective.blocks import Block
 
 # Stack elements (partials x points x width) carried at once through all layers: elsewhere as many
@@ -21,16 +23,42 @@ ELEMENTS_PER_THREAD = 2**21
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some of a block's points, and where its terms stand among all terms."""
+    """Some of a block's points, and where its terms stand among all terms.
+
+    What depends on the points alone is worked out once.
+    """
 
     block: Block
-    points: slice
+    span: slice
     terms: slice
+
+    def __len__(self) -> int:
+        return self.span.stop - self.span.start
 
     @property
     def cost(self) -> float:
         """Work in it, in arbitrary units."""
-        return len(self.block.plan) * (self.points.stop - self.points.start)
+        return len(self.block.plan) * len(self)
+
+    @cached_property
+    def points(self) -> Tensor:
+        """Its points, shape (N, dimensions)."""
+        return self.block.points[self.span]
+
+    @cached_property
+    def extra(self) -> dict[str, Tensor]:
+        """Their extra columns, each of shape (N,)."""
+        return {key: column[self.span] for key, column in self.block.extra.items()}
+
+    @cached_property
+    def at(self) -> dict[str, Jet]:
+        """Their coordinates by name."""
+        return coordinate_jets(self.block.plan.coordinates, self.points)
+
+    @cached_property
+    def coordinates(self) -> Tensor:
+        """The plan's partials of the coordinates, shape (K, N, dimensions)."""
+        return stack_partials(list(self.at.values()), self.block.plan)
 
 
 class Cutter:

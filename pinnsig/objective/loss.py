@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.jets import Carried, Engine, choose_engine, features_of, fields_from
+from pinnsig.jets import Carried, Engine, choose_engine, features_of
 from pinnsig.model import Model
 from pinnsig.objective.blocks import make_blocks
 from pinnsig.objective.capture import Recorded
 from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.residuals import Evaluator, Found
 from pinnsig.objective.workers import balance, run_shares
 from pinnsig.parameters import FlatParameters
 from pinnsig.problem import Sites
@@ -71,6 +72,7 @@ class Objective:
         # of the collocation points, shape (N,): factors on their residuals, and these' sizes
         self.attention: Tensor | None = None
         self.sizes: Tensor | None = None
+        self._evaluator = Evaluator(model.problem, self.flat.values)
         self._cutter = Cutter(self.blocks, self.flat.parameters)
         self._recorded = Recorded(
             lambda: self._run(self.flat.gradient, self._cutter.chunks()), self.flat.values.device
@@ -147,7 +149,7 @@ class Objective:
         """
         self.model.bind()
         block = self.blocks[0]
-        longest = self._cutter.chunks()[0].points.stop
+        longest = self._cutter.chunks()[0].span.stop
         sizes = []
         for part in points.to(self.flat.values).split(longest):
             fields, at = self.model.fields(self.engine, part, block.plan)
@@ -183,7 +185,8 @@ class Objective:
         Returns:
             Shape (2, terms): as they are, and with factors of points, as they are minimised.
         """
-        shares = balance([chunk.cost for chunk in chunks], self._cutter.threads())
+        threads = self._cutter.threads()
+        shares = balance([chunk.cost for chunk in chunks], threads)
         shares = [share for share in shares if share]
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
@@ -193,16 +196,18 @@ class Objective:
 
         def work(share: int) -> tuple[Tensor, Tensor]:
             terms = self.weights.new_zeros(2, len(self.weights))
-            slope = None if gradient is None else torch.zeros_like(gradient)
+            # the first share goes straight into its place
+            slope = gradient if gradient is None or not share else torch.zeros_like(gradient)
             with torch.set_grad_enabled(slope is not None):
                 for job in shares[share]:
                     terms[:, chunks[job].terms] += self._visit(chunks[job], known, slope)
             return terms, terms if slope is None else slope
 
-        found = run_shares(work, len(shares))
         if gradient is not None:
             gradient.zero_()
-            for _, slope in found:  # in order, so the same every time
+        found = run_shares(work, len(shares), single=threads == 1)
+        if gradient is not None:
+            for _, slope in found[1:]:  # in order, so the same every time
                 gradient += slope
             self._chain(gradient, coefficients)
         return sum((t for t, _ in found), self.weights.new_zeros(2, len(self.weights)))
@@ -219,57 +224,46 @@ class Objective:
         Its share of the gradient, in the network's parameters and in the leaves, is added to
         `slope`.
         """
-        block, model = chunk.block, self.model
-        points = block.points[chunk.points]
-        extra = {key: column[chunk.points] for key, column in block.extra.items()}
-        carried = self.engine.carry(model.network, features_of(model.problem), points, block.plan)
-        fields, at = fields_from(model.problem, carried.table, points, block.plan)
-        residuals = list(block.residual(fields, at, extra).values())
+        block, problem = chunk.block, self.model.problem
+        features = features_of(problem)
+        inputs = None if features else chunk.coordinates
+        network = self.model.network
+        carried = self.engine.carry(network, features, chunk.points, block.plan, inputs)
+        residuals = self._evaluator.at(chunk, carried.table, leaves)
         share = block.stride / len(block)
-        values = torch.stack([r.detach() for r in residuals])
-        minimised = values if self.attention is None else self._attended(values, chunk)
-        own = values.square().sum(1, dtype=self.weights.dtype)
-        weighted = own
-        if minimised is not values:
-            weighted = (values * minimised).sum(1, dtype=self.weights.dtype)
-        sums = torch.stack([own, weighted]) * share
-        if slope is not None:
-            factors = (2 * share * self.weights[chunk.terms]).to(slope).expand(len(values))
-            # the slope of each square; a residual may depend on nothing that is trained
-            pulls = [
-                (r, factor * value)
-                for r, value, factor in zip(residuals, minimised, factors, strict=True)
-                if r.requires_grad
-            ]
-            if pulls:
-                self._pull(pulls, carried, leaves, slope)
+        factors = None
+        if slope is not None:  # half the slope of each square
+            factors = (self.weights[chunk.terms] * (2 * share)).expand(residuals.count)
+        if self.attention is None or block is not self.blocks[0]:
+            own, found = residuals.squares(factors)
+            sums = torch.stack([own, own]) * share
+        else:
+            values = residuals.values
+            minimised = self._attended(values, chunk)
+            squares = torch.stack([values.square(), values * minimised])
+            sums = squares.sum(2, dtype=self.weights.dtype) * share
+            found = None
+            if factors is not None:
+                found = residuals.pull(factors.to(values).unsqueeze(1) * minimised)
+        if slope is not None and found is not None:
+            self._add(found, carried, leaves, slope)
         return sums if block.name == "residual" else sums.sum(1, keepdim=True)
 
     def _attended(self, values: Tensor, chunk: Chunk) -> Tensor:
-        """Residuals, shape (residuals, n), times the squares of their points' factors."""
-        if chunk.block is not self.blocks[0] or self.attention is None or self.sizes is None:
-            return values
-        self.sizes[chunk.points] = values.norm(dim=0)
-        return values * self.attention[chunk.points].square()
+        """Residuals, shape (R, n), times the squares of their points' factors."""
+        assert self.attention is not None and self.sizes is not None
+        self.sizes[chunk.span] = values.norm(dim=0)
+        return values * self.attention[chunk.span].square()
 
     @staticmethod
-    def _pull(
-        pulls: list[tuple[Tensor, Tensor]],
-        carried: Carried,
-        leaves: list[Tensor],
-        slope: Tensor,
-    ) -> None:
-        """Add to `slope` what residuals' cotangents mean to the parameters and the leaves."""
-        residuals, cotangents = zip(*pulls, strict=True)
-        table, *direct = torch.autograd.grad(
-            residuals, [carried.table, *leaves], cotangents, allow_unused=True
-        )
+    def _add(found: Found, carried: Carried, leaves: list[Tensor], slope: Tensor) -> None:
+        """Add to `slope` what cotangents of table and leaves mean to parameters and leaves."""
+        table, direct = found
         behind = len(slope) - len(leaves)
         through: Sequence[Tensor | None] = ()
         if table is not None:
-            network, through = carried.gradient(table, leaves)
-            slope[:behind] += network
-        for found in (direct, through):
-            for i, value in enumerate(found, start=behind):
+            through = carried.add_gradient(table, slope[:behind], leaves)
+        for pulls in (direct, through):
+            for i, value in enumerate(pulls, start=behind):
                 if value is not None:
                     slope[i] += value

@@ -7,7 +7,7 @@ chunks of points and the threads meet once.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
@@ -16,10 +16,17 @@ import torch
 Share = TypeVar("Share")
 
 
-def run_shares(work: Callable[[int], Share], shares: int) -> list[Share]:
-    """work(0), ..., work(shares - 1), each in a thread of its own; results in that order."""
+def run_shares(work: Callable[[int], Share], shares: int, single: bool = False) -> list[Share]:
+    """work(0), ..., work(shares - 1), each in a thread of its own; results in that order.
+
+    Args:
+        work: what is done for a share.
+        shares: how many there are.
+        single: whether torch's own threads are to stay out of one share alone, too.
+    """
     if shares == 1:
-        return [work(0)]
+        with _single_threaded() if single else nullcontext():
+            return [work(0)]
     with _single_threaded():
         others = [_pool(shares - 1).submit(work, i) for i in range(1, shares)]
         first = work(0)
@@ -30,11 +37,13 @@ def run_shares(work: Callable[[int], Share], shares: int) -> list[Share]:
 def _single_threaded() -> Iterator[None]:
     """Let operations run in the thread that calls them; afterwards as before."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if threads > 1:
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        if threads > 1:
+            torch.set_num_threads(threads)
 
 
 @cache

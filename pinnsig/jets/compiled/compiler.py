@@ -30,7 +30,7 @@ def load(source: str) -> ctypes.CDLL | None:
                 code, made = Path(scratch) / "kernel.c", Path(scratch) / "kernel.so"
                 code.write_text(source, encoding="ascii")
                 for tuned in TUNED:
-                    command = [compiler, *FLAGS, *tuned, "-o", str(made), str(code)]
+                    command = [compiler, *FLAGS, *tuned, "-o", str(made), str(code), "-lm"]
                     if subprocess.run(command, capture_output=True, timeout=120).returncode == 0:
                         break
                 made.replace(path)

@@ -128,17 +128,17 @@ static void write_gradient(const Shape *s, const double *wide, T *gradient) {
     for (long l = 0; l <= s->hidden; l++) {
         long in = size_in(s, l), out = size_out(s, l), row = padded(in);
         for (long a = 0; a < out; a++, wide += row)
-            for (long b = 0; b < in; b++) *gradient++ = wide[b];
+            for (long b = 0; b < in; b++) *gradient++ += wide[b];
         for (long a = 0; a < out; a++, wide += s->tile) {
             double sum = 0;
             for (long p = 0; p < s->tile; p++) sum += wide[p];
-            *gradient++ = sum;
+            *gradient++ += sum;
         }
     }
 }
 
 /* `cotangent` is the output's and `states` what forward left; `below`, the inputs' cotangent, may
-   be null. The weights' gradient goes to `gradient`: summed over all points, or where stride > 0
+   be null. The weights' gradient is added to `gradient`, summed over all points, or where stride > 0
    in rows of that length for each stride points. */
 void backward(const Shape *s, ActivateBack *activate_back, const T *const *weights,
     const T *inputs, T *work, const T *states, const T *cotangent, T *gradient, T *below,

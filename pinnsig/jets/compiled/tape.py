@@ -80,12 +80,11 @@ class CompiledTape(Tape):
         network.forward(self.shape, layers.activate, self.pointers, *_pointers(*tensors))
         return table
 
-    def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
-        """See `Tape.gradient`."""
-        gradient = self.inputs.new_empty(sum(weight.numel() for weight in self.weights))
+    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+        """See `Tape.add_gradient`."""
         below = torch.empty_like(self.inputs) if inputs else None
-        self._backward(cotangent, gradient, below, 0, 0)
-        return gradient, below
+        self._backward(cotangent, into, below, 0, 0)
+        return below
 
     def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
         """See `Tape.write_rows`."""

@@ -1,0 +1,146 @@
+"""A block's residuals from a table of partials, and the way back to what they depend on."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from pinnsig.jets import Jet, Listing, fields_of, output_jets, symbol_jets
+from pinnsig.jets.compiled import Program, Pulled, find_interpreter
+from pinnsig.objective.chunks import Chunk
+from pinnsig.problem import Problem
+
+Found = tuple[Tensor | None, Sequence[Tensor | None]]
+
+
+class Residuals(ABC):
+    """Residuals with their way back.
+
+    Attributes:
+        count: how many there are, R.
+    """
+
+    count: int
+
+    @cached_property
+    @abstractmethod
+    def values(self) -> Tensor:
+        """Shape (R, N), outside autograd."""
+
+    @abstractmethod
+    def pull(self, cotangents: Tensor) -> Found:
+        """Cotangents of the table and of the leaves, from those of the residuals, (R, N)."""
+
+    @abstractmethod
+    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
+        """Sums of squares, shape (R,), and what factors times the residuals pull.
+
+        Args:
+            factors: shape (R,), of the type that squares are summed in; None pulls nothing.
+        """
+
+
+class Evaluator:
+    """Runs the code of a problem's residuals, on a CPU as programs where symbols can follow it.
+
+    Args:
+        problem: whose fields they are computed from.
+        like: a tensor that sets type and device.
+    """
+
+    def __init__(self, problem: Problem, like: Tensor) -> None:
+        self.problem = problem
+        self.interpreter = find_interpreter(like.dtype) if like.device.type == "cpu" else None
+
+    def at(self, chunk: Chunk, table: Tensor, leaves: Sequence[Tensor]) -> Residuals:
+        """The residuals of a chunk's block.
+
+        Args:
+            chunk: points of a block.
+            table: the partials of the network's outputs there, shape (K, N, outputs), a leaf.
+            leaves: what else the residuals may depend on, each of shape ().
+        """
+        if self.interpreter is not None and len(chunk):
+            try:
+                program = self._trace(chunk, table)
+            except Exception:  # also a fault of the code itself, which shows with numbers, too
+                pass
+            else:
+                return _Programmed(program, leaves)
+        return _Graphed(self._run(chunk, output_jets(table, chunk.block.plan)), table, leaves)
+
+    def _run(self, chunk: Chunk, outputs: list[Jet]) -> list[Tensor]:
+        fields = fields_of(self.problem, outputs, chunk.at)
+        return list(chunk.block.residual(fields, chunk.at, chunk.extra).values())
+
+    def _trace(self, chunk: Chunk, table: Tensor) -> Program:
+        listing = Listing(next(iter(chunk.at.values())).like)
+        found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan))
+        assert self.interpreter is not None
+        return Program(listing, listing.close(found), table.detach(), self.interpreter)
+
+
+class _Graphed(Residuals):
+    """By autograd, through the tensors of the code."""
+
+    def __init__(self, found: list[Tensor], table: Tensor, leaves: Sequence[Tensor]) -> None:
+        self.found, self.sources = found, [table, *leaves]
+        self.count = len(found)
+
+    @cached_property
+    def values(self) -> Tensor:
+        """See `Residuals.values`."""
+        return torch.stack([r.detach() for r in self.found])
+
+    def pull(self, cotangents: Tensor) -> Found:
+        """See `Residuals.pull`."""
+        # a residual may depend on nothing that is trained
+        moved = [(r, c) for r, c in zip(self.found, cotangents, strict=True) if r.requires_grad]
+        if not moved:
+            return None, [None] * (len(self.sources) - 1)
+        found, pulls = zip(*moved, strict=True)
+        table, *direct = torch.autograd.grad(found, self.sources, pulls, allow_unused=True)
+        return table, direct
+
+    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
+        """See `Residuals.squares`."""
+        values = self.values
+        # squares are summed in float64 wherever the device has it
+        wide = values.dtype if values.device.type == "mps" else torch.float64
+        sums = values.square().sum(1, dtype=wide)
+        if factors is None:
+            return sums, None
+        return sums, self.pull(factors.to(values).unsqueeze(1) * values)
+
+
+class _Programmed(Residuals):
+    """By a program; autograd takes only what the code computes from the leaves alone."""
+
+    def __init__(self, program: Program, leaves: Sequence[Tensor]) -> None:
+        self.program, self.leaves = program, leaves
+        self.count = program.results
+
+    @cached_property
+    def values(self) -> Tensor:
+        """See `Residuals.values`."""
+        return self.program.values()
+
+    def pull(self, cotangents: Tensor) -> Found:
+        """See `Residuals.pull`."""
+        return self._further(self.program.pull(cotangents))
+
+    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
+        """See `Residuals.squares`."""
+        if factors is None:
+            return self.program.squares(), None
+        sums, pulled = self.program.pull_squares(factors)
+        return sums, self._further(pulled)
+
+    def _further(self, pulled: Pulled) -> Found:
+        table, within = pulled
+        if not within:
+            return table, [None] * len(self.leaves)
+        tensors, pulls = zip(*within, strict=True)
+        return table, torch.autograd.grad(tensors, self.leaves, pulls, allow_unused=True)
