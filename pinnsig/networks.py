@@ -36,20 +36,23 @@ class FFNN(nn.Module):
         self.activation = activation
         self.depth = depth
         # `skip_init` keeps construction from drawing on torch's global generator
-        self.layers = nn.ModuleList(
+        layers = [
             nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
             for n_in, n_out in itertools.pairwise(sizes)
-        )
+        ]
+        self.layers = nn.ModuleList(layers)
+        # the same, without what it costs to ask a module for its modules
+        self._linears: list[nn.Linear] = layers  # pyright: ignore[reportAttributeAccessIssue]
 
     @property
     def linears(self) -> list[nn.Linear]:
         """The depth + 1 linear layers in order of use."""
-        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+        return list(self._linears)
 
     @property
     def weights(self) -> list[Tensor]:
         """Weight and bias of each linear layer in order of use."""
-        return [p for layer in self.linears for p in (layer.weight, layer.bias)]
+        return [p for layer in self._linears for p in (layer.weight, layer.bias)]
 
     def forward(self, x: Tensor) -> Tensor:
         """Map inputs of shape (N, inputs) to outputs of shape (N, outputs)."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -179,7 +179,7 @@ def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
         for k, alpha in enumerate(plan.alphas):
             part = jet.part(alpha)
             if part is not None:
-                stack[k, :, j] = part
+                stack[k, :, j] = cast(Tensor | float, part)
     return stack
 
 

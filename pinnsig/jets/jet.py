@@ -6,8 +6,10 @@ nothing is computed that is not used, and reading partials of a recording leaf t
 residual needs. Wherever a tensor of shape (N,) will do, a jet will do.
 """
 
+import math
 from collections.abc import Callable
-from typing import Any
+from operator import add
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -57,8 +59,9 @@ class Jet:
         """The partial of a multi-index, shape (N,)."""
         part = self.part(alpha)
         if isinstance(part, Tensor | Symbol) and part.ndim:
-            return part  # pyright: ignore[reportReturnType]  # a symbol behaves as a tensor
-        return torch.zeros_like(self.like) + (0.0 if part is None else part)
+            return cast(Tensor, part)  # as a symbol behaves
+        constant = cast(Tensor | float, 0.0 if part is None else part)
+        return torch.zeros_like(self.like) + constant
 
     @property
     def zero(self) -> Alpha:
@@ -72,11 +75,7 @@ class Jet:
 
     def shifted(self, by: Alpha) -> "Jet":
         """The partial of a multi-index as a jet of its own."""
-        return Jet(
-            self.coordinates,
-            lambda alpha: self.part(tuple(a + b for a, b in zip(alpha, by, strict=True))),
-            self.like,
-        )
+        return Jet(self.coordinates, lambda alpha: self.part(tuple(map(add, alpha, by))), self.like)
 
     def __getattr__(self, name: str) -> Any:
         alpha = None if name.startswith("_") else parse_partial(name, self.coordinates)
@@ -150,26 +149,38 @@ class Jet:
             return NotImplemented
         return Jet(self.coordinates, lambda k: _plus(self.part(k), b.part(k)), self.like)
 
+    def _scaled(self, factor: float) -> "Jet":
+        return Jet(self.coordinates, lambda k: _times(self.part(k), factor), self.like)
+
     def __neg__(self) -> "Jet":
-        return self * -1.0
+        return self._scaled(-1.0)
 
     def __pos__(self) -> "Jet":
         return self
 
+    def __abs__(self) -> "Jet":
+        return self.apply(FUNCTIONS["abs"])
+
     def __sub__(self, other: Any) -> Any:
         b = self._lift(other)
-        return NotImplemented if b is None else self + (-b)
+        if b is None:
+            return NotImplemented
+        return Jet(self.coordinates, lambda k: _minus(self.part(k), b.part(k)), self.like)
 
     def __rsub__(self, other: Any) -> Any:
         b = self._lift(other)
-        return NotImplemented if b is None else b + (-self)
+        return NotImplemented if b is None else b - self
 
     def __mul__(self, other: Any) -> Any:
+        if isinstance(other, int | float):
+            return self._scaled(other)
         b = self._lift(other)
         if b is None:
             return NotImplemented
 
         def part(alpha: Alpha) -> Part:
+            if not any(alpha):
+                return _times(self.part(alpha), b.part(alpha))
             total: Part = None
             for coefficient, left, right in leibniz(alpha):
                 term = _times(self.part(left), b.part(right))
@@ -183,7 +194,7 @@ class Jet:
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, int | float):
-            return self * (1.0 / other) if other else self * float("inf")
+            return self._scaled(1.0 / other if other else math.inf)
         b = self._lift(other)
         return NotImplemented if b is None else self * b.apply(FUNCTIONS["reciprocal"])
 
@@ -268,3 +279,9 @@ def _plus(a: Part, b: Part) -> Part:
     if a is None or b is None:
         return b if a is None else a
     return a + b
+
+
+def _minus(a: Part, b: Part) -> Part:
+    if b is None:
+        return a
+    return -b if a is None else a - b

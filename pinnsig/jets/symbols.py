@@ -6,9 +6,11 @@ it decides in Python is honoured; the arithmetic on its points is then done in o
 code runs once more with tensors.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,6 +19,7 @@ OPERATIONS = ("leaf", "column", "add", "sub", "mul", "div", "add_number", "mul_n
               "pow_number", *UNARY)  # fmt: skip
 """What a step of a program may do; the first two read, those after them compute."""
 
+NUMBERS = (int, float, np.integer, np.floating)
 CODE = {name: code for code, name in enumerate(OPERATIONS)}
 Step = tuple[int, int, int]
 """Code of the operation and two operands: numbers of earlier steps, or of what is read."""
@@ -47,7 +50,7 @@ class Listing:
         self.numbers: list[float] = []
         self.columns: list[Tensor] = []
         self.graded: dict[int, Tensor] = {}
-        self._places: dict[Step, Symbol] = {}
+        self._places: dict[Step, int] = {}
         self._versions: list[int] = []
 
     def leaf(self, k: int, output: int) -> "Symbol":
@@ -59,15 +62,15 @@ class Listing:
         if torch.is_grad_enabled() is not self.with_gradient:
             raise UntraceableError("gradients are switched on or off within the code")
         step = (CODE[name], a, b)
-        found = self._places.get(step)
-        if found is None:
-            found = self._places[step] = Symbol(self, len(self.steps))
+        place = self._places.get(step)
+        if place is None:
+            place = self._places[step] = len(self.steps)
             self.steps.append(step)
-        return found
+        return Symbol(self, place)
 
     def number(self, value: Any) -> int | None:
         """The place of a number, or None if it is none."""
-        if isinstance(value, int | float):
+        if isinstance(value, NUMBERS):
             self.numbers.append(float(value))
         elif isinstance(value, Tensor) and value.ndim == 0 and value.is_floating_point():
             self.numbers.append(float(value.detach()))
@@ -165,8 +168,10 @@ class Symbol:
         return self.listing.add("sub", self.listing.column(other), self.place)
 
     def __truediv__(self, other: Any) -> "Symbol":
+        if isinstance(other, Tensor) and other.ndim == 0:
+            return self * other.reciprocal()
         if _is_number(other):
-            return self * torch.as_tensor(other).reciprocal()
+            return self * (1.0 / other if other else math.inf)
         return self.listing.add("div", self.place, self.listing.column(other))
 
     def __rtruediv__(self, other: Any) -> "Symbol":
@@ -174,11 +179,13 @@ class Symbol:
             return self.apply("reciprocal") * other
         return self.listing.add("div", self.listing.column(other), self.place)
 
-    def __pow__(self, exponent: Any) -> "Symbol":
-        if not isinstance(exponent, int | float):
+    def __pow__(self, exponent: Any) -> "Symbol | float":
+        if not isinstance(exponent, NUMBERS):
             raise UntraceableError("an exponent that is no number")
+        if exponent == 0:
+            return 1.0  # with no slope, not even at 0
         if exponent in (1, 2, 3):
-            return (self, self * self, self * self * self)[int(exponent) - 1]
+            return (self, self * self, self * self * self)[int(float(exponent)) - 1]
         if exponent in (0.5, -1):
             return self.apply("sqrt" if exponent > 0 else "reciprocal")
         number = self.listing.number(exponent)
@@ -218,7 +225,7 @@ class Symbol:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) or (isinstance(value, Tensor) and value.ndim == 0)
+    return isinstance(value, NUMBERS) or (isinstance(value, Tensor) and value.ndim == 0)
 
 
 def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
@@ -233,8 +240,8 @@ _RULES: dict[tuple[str, int], Callable[..., Any]] = {
     ("neg", 1): lambda x: -x,
     ("negative", 1): lambda x: -x,
     ("square", 1): lambda x: x * x,
-    ("zeros_like", 1): lambda x: 0.0,
-    ("ones_like", 1): lambda x: 1.0,
+    ("zeros_like", 1): lambda _: 0.0,
+    ("ones_like", 1): lambda _: 1.0,
     **{(name, 2): _reflected("__add__", "__radd__") for name in ("add", "radd")},
     **{(name, 2): _reflected("__sub__", "__rsub__") for name in ("sub", "subtract")},
     ("rsub", 2): lambda a, b: b - a,

@@ -73,6 +73,7 @@ class LayerTape(Tape):
     def _stack(self) -> Tensor:
         return self.space.take(*self.inputs.shape[:2], self.width)
 
+    @torch.no_grad()
     def forward(self) -> Tensor:
         """See `Tape.forward`."""
         z, h, order = self.inputs, self._stack(), self.kernel.plan.order + self.keep
@@ -87,6 +88,7 @@ class LayerTape(Tape):
         table[0] += self.weights[-1]
         return table
 
+    @torch.no_grad()
     def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
         """See `Tape.add_gradient`."""
         found = []
@@ -98,6 +100,7 @@ class LayerTape(Tape):
         into += torch.cat(found[::-1])
         return below
 
+    @torch.no_grad()
     def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
         """See `Tape.write_rows`."""
         columns = list(out.split([w.numel() for w in self.weights], dim=1))

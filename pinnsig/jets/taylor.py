@@ -68,13 +68,11 @@ class _Propagate(torch.autograd.Function):
 class _Taped(Carried):
     """Partials with their tape, without autograd between."""
 
-    @torch.no_grad()
     def __init__(self, network: FFNN, plan: Plan, inputs: Tensor) -> None:
         self.tape = make_tape(network.activation, plan, inputs.detach(), network.weights)
         self.inputs = inputs
         self.table = self.tape.forward().requires_grad_()
 
-    @torch.no_grad()
     def add_gradient(
         self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:

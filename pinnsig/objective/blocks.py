@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -110,4 +110,4 @@ def _checked(residual: Any, n: int, what: str) -> Tensor:
         raise ProblemError(f"{what} must be a tensor of shape ({n},), not {type(values).__name__}")
     if values.shape != (n,):
         raise ProblemError(f"{what} must have shape ({n},), not {tuple(values.shape)}")
-    return values
+    return cast(Tensor, values)  # as a symbol behaves

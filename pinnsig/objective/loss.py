@@ -68,6 +68,8 @@ class Objective:
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
         self.weights = self._check_weights(weights or {})
         self.given_weights: list[float] = self.weights.tolist()
+        means = [block.stride / len(block) for block in self.blocks for _ in block.terms]
+        self._means = torch.tensor(means, dtype=torch.float64).to(self.weights)
         self.evaluations = 0
         # of the collocation points, shape (N,): factors on their residuals, and these' sizes
         self.attention: Tensor | None = None
@@ -193,24 +195,30 @@ class Objective:
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
         self.model.problem.bind(leaves)
         known = list(leaves.values())
+        factors = 2 * self.weights * self._means  # half the slope of a square
 
         def work(share: int) -> tuple[Tensor, Tensor]:
-            terms = self.weights.new_zeros(2, len(self.weights))
+            squares = self.weights.new_zeros(2, len(self.weights))
             # the first share goes straight into its place
             slope = gradient if gradient is None or not share else torch.zeros_like(gradient)
             with torch.set_grad_enabled(slope is not None):
                 for job in shares[share]:
-                    terms[:, chunks[job].terms] += self._visit(chunks[job], known, slope)
-            return terms, terms if slope is None else slope
+                    chunk = chunks[job]
+                    found = self._visit(chunk, factors[chunk.terms], known, slope)
+                    squares[:, chunk.terms] += found
+            return squares, squares if slope is None else slope
 
         if gradient is not None:
             gradient.zero_()
         found = run_shares(work, len(shares), single=threads == 1)
+        squares, _ = found[0]
+        for others, _ in found[1:]:  # in order, so the same every time
+            squares += others
         if gradient is not None:
-            for _, slope in found[1:]:  # in order, so the same every time
+            for _, slope in found[1:]:
                 gradient += slope
             self._chain(gradient, coefficients)
-        return sum((t for t, _ in found), self.weights.new_zeros(2, len(self.weights)))
+        return squares * self._means
 
     def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
         """From slopes in the learned coefficients, last in the vector, to those in parameters."""
@@ -218,32 +226,30 @@ class Objective:
             (slope,) = torch.autograd.grad(value, self.model.unknowns[name])
             gradient[i] *= slope
 
-    def _visit(self, chunk: Chunk, leaves: list[Tensor], slope: Tensor | None) -> Tensor:
-        """A chunk's share of its block's mean squares, shape (2, terms of the block); see `_run`.
+    def _visit(
+        self, chunk: Chunk, factors: Tensor, leaves: list[Tensor], slope: Tensor | None
+    ) -> Tensor:
+        """Sums of squares over a chunk, shape (2, 1) or (2, terms of its block); see `_run`.
 
-        Its share of the gradient, in the network's parameters and in the leaves, is added to
-        `slope`.
+        What factors times the residuals pull, in the network's parameters and in the leaves, is
+        added to `slope`.
         """
-        block, problem = chunk.block, self.model.problem
+        block, problem, network = chunk.block, self.model.problem, self.model.network
         features = features_of(problem)
         inputs = None if features else chunk.coordinates
-        network = self.model.network
         carried = self.engine.carry(network, features, chunk.points, block.plan, inputs)
         residuals = self._evaluator.at(chunk, carried.table, leaves)
-        share = block.stride / len(block)
-        factors = None
-        if slope is not None:  # half the slope of each square
-            factors = (self.weights[chunk.terms] * (2 * share)).expand(residuals.count)
+        factors = factors.expand(residuals.count)
         if self.attention is None or block is not self.blocks[0]:
-            own, found = residuals.squares(factors)
-            sums = torch.stack([own, own]) * share
+            squares, found = residuals.squares(None if slope is None else factors)
+            sums = squares.expand(2, -1)
         else:
             values = residuals.values
             minimised = self._attended(values, chunk)
-            squares = torch.stack([values.square(), values * minimised])
-            sums = squares.sum(2, dtype=self.weights.dtype) * share
+            both = torch.stack([values.square(), values * minimised])
+            sums = both.sum(2, dtype=self.weights.dtype)
             found = None
-            if factors is not None:
+            if slope is not None:
                 found = residuals.pull(factors.to(values).unsqueeze(1) * minimised)
         if slope is not None and found is not None:
             self._add(found, carried, leaves, slope)
@@ -251,7 +257,8 @@ class Objective:
 
     def _attended(self, values: Tensor, chunk: Chunk) -> Tensor:
         """Residuals, shape (R, n), times the squares of their points' factors."""
-        assert self.attention is not None and self.sizes is not None
+        assert self.attention is not None
+        assert self.sizes is not None
         self.sizes[chunk.span] = values.norm(dim=0)
         return values * self.attention[chunk.span].square()
 

@@ -138,8 +138,8 @@ static void write_gradient(const Shape *s, const double *wide, T *gradient) {
 }
 
 /* `cotangent` is the output's and `states` what forward left; `below`, the inputs' cotangent, may
-   be null. The weights' gradient is added to `gradient`, summed over all points, or where stride > 0
-   in rows of that length for each stride points. */
+   be null. The weights' gradient is added to `gradient`, summed over all points; where stride > 0,
+   rows of that length, one for each stride points, are written to it. */
 void backward(const Shape *s, ActivateBack *activate_back, const T *const *weights,
     const T *inputs, T *work, const T *states, const T *cotangent, T *gradient, T *below,
     long stride, long length) {

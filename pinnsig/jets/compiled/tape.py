@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ from pinnsig.jets.workspace import Workspace
 SCALARS = {torch.float32: "float", torch.float64: "double"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Library:
     """C functions for an activation, a plan and a type."""
 
@@ -43,13 +44,28 @@ def find_library(activation: Activation, plan: Plan, dtype: torch.dtype) -> Libr
 def _network(scalar: str) -> ctypes.CDLL | None:
     library = load(write_network(scalar))
     if library is not None:
-        pointer = ctypes.c_void_p
+        pointer, size = ctypes.c_void_p, ctypes.c_long
         for count in (library.kept, library.worked):
-            count.restype, count.argtypes = ctypes.c_long, [pointer]
+            count.restype, count.argtypes = size, [pointer]
         library.forward.restype = library.backward.restype = None
         library.forward.argtypes = [pointer] * 7
-        library.backward.argtypes = [pointer] * 9 + [ctypes.c_long] * 2
+        library.backward.argtypes = [pointer] * 9 + [size] * 2
     return library
+
+
+class _Layout(NamedTuple):
+    """A pass's sizes as C reads them, and what follows from them; see the C source."""
+
+    shape: object
+    kept: int
+    worked: int
+
+
+@lru_cache(maxsize=1024)
+def _layout(library: Library, sizes: tuple[int, ...]) -> _Layout:
+    sizes = (*sizes, tile_points(sizes[0]))
+    shape, network = (ctypes.c_long * len(sizes))(*sizes), library.network
+    return _Layout(shape, network.kept(shape), network.worked(shape))
 
 
 class CompiledTape(Tape):
@@ -61,23 +77,22 @@ class CompiledTape(Tape):
         self.library = library
         self.inputs = inputs.contiguous()
         self.weights = [weight.contiguous() for weight in weights]
-        k, n, columns = inputs.shape
         outputs, width = weights[-2].shape
-        sizes = (k, n, columns, width, outputs, len(weights) // 2 - 1, tile_points(k))
-        self.shape = (ctypes.c_long * len(sizes))(*sizes)
+        layout = _layout(library, (*inputs.shape, width, outputs, len(weights) // 2 - 1))
+        self.shape = layout.shape
         self.pointers = (ctypes.c_void_p * len(weights))(*[w.data_ptr() for w in self.weights])
-        kept = library.network.kept(self.shape) if keep else 0
-        worked = library.network.worked(self.shape)
-        self.space = Workspace(kept + worked + 16, inputs)
-        self.work, self.states = self.space.take(worked), self.space.take(kept)
-        self.keep = keep
+        kept = layout.kept if keep else 0
+        self.space = Workspace(kept + layout.worked + 16, inputs)
+        self.work = self.space.address(layout.worked)
+        self.states = self.space.address(kept) if keep else None
 
     def forward(self) -> Tensor:
         """See `Tape.forward`."""
         table = self.inputs.new_empty(*self.inputs.shape[:2], self.weights[-1].numel())
-        tensors = (self.inputs, self.work, self.states if self.keep else None, table)
+        read = self.pointers, self.inputs.data_ptr()
         network, layers = self.library.network, self.library.layers
-        network.forward(self.shape, layers.activate, self.pointers, *_pointers(*tensors))
+        made = self.states, table.data_ptr()
+        network.forward(self.shape, layers.activate, *read, self.work, *made)
         return table
 
     def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
@@ -96,11 +111,9 @@ class CompiledTape(Tape):
         self, cotangent: Tensor, gradient: Tensor, below: Tensor | None, stride: int, columns: int
     ) -> None:
         cotangent = cotangent.contiguous()
-        tensors = (self.inputs, self.work, self.states, cotangent, gradient, below)
+        read = self.pointers, self.inputs.data_ptr()
+        given = self.states, cotangent.data_ptr()
+        made = gradient.data_ptr(), None if below is None else below.data_ptr()
         network, layers = self.library.network, self.library.layers
-        pointers = (self.pointers, *_pointers(*tensors))
-        network.backward(self.shape, layers.activate_back, *pointers, stride, columns)
-
-
-def _pointers(*tensors: Tensor | None) -> list[int | None]:
-    return [None if tensor is None else tensor.data_ptr() for tensor in tensors]
+        back = layers.activate_back
+        network.backward(self.shape, back, *read, self.work, *given, *made, stride, columns)
