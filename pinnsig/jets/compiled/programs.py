@@ -16,7 +16,7 @@ from torch import Tensor
 from pinnsig.jets.compiled.compiler import load
 from pinnsig.jets.compiled.functions import write_functions
 from pinnsig.jets.compiled.tape import SCALARS
-from pinnsig.jets.symbols import CODE, OPERATIONS, Listing, Step
+from pinnsig.jets.symbols import CODE, Listing, Step
 
 Pulled = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 """See `Program.pull`."""
