@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pinnsig.capture import Recorded
 from pinnsig.errors import SettingsError
 from pinnsig.jets import Carried, Engine, choose_engine, features_of
 from pinnsig.model import Model
 from pinnsig.objective.blocks import make_blocks
-from pinnsig.objective.capture import Recorded
 from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.residuals import Evaluator, Found
 from pinnsig.objective.workers import balance, run_shares
@@ -102,7 +102,9 @@ class Objective:
     def evaluate(self) -> Evaluation:
         """The loss at the present parameters; its gradient goes to `flat.gradient`."""
         self.evaluations += 1
-        return self._evaluation(self._recorded())
+        found = self._recorded()
+        assert found is not None
+        return self._evaluation(found)
 
     @torch.no_grad()
     def losses(self) -> Evaluation:

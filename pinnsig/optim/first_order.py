@@ -2,11 +2,13 @@
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from pinnsig.capture import Recorded
 from pinnsig.errors import SettingsError
 from pinnsig.optim.base import LIMIT, Allowed, Evaluate, Optimizer, Step, always
 
@@ -48,6 +50,7 @@ class FirstOrder(Optimizer):
         self.iteration = 0
         self.mean: Tensor | None = None
         self.square: Tensor | None = None
+        self._update: _Update | None = None
 
     @property
     def learning_rate(self) -> float:
@@ -61,28 +64,32 @@ class FirstOrder(Optimizer):
         measured = evaluate()
         if not math.isfinite(measured.loss):
             return Step(measured.loss)
-        gradient = measured.gradient
-        if self.clip is not None:
-            norm = torch.linalg.vector_norm(gradient)
-            gradient = gradient * (self.clip / norm).clamp(max=1.0)
-        if self.mean is None or self.square is None:
-            self.mean, self.square = torch.zeros_like(theta), torch.zeros_like(theta)
         self.iteration += 1
-        beta1, beta2 = self.betas
-        self.mean.lerp_(gradient, 1 - beta1)
-        self.square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        self._update(theta, self.mean, self.square)
+        self._advance(theta, measured.gradient)
         return Step(measured.loss)
 
+    def _advance(self, theta: Tensor, gradient: Tensor) -> None:
+        """Everything that is left on the device, recorded where that pays."""
+        if self._update is None or self._update.theta is not theta:
+            if self.mean is None or self.square is None:
+                self.mean, self.square = torch.zeros_like(theta), torch.zeros_like(theta)
+            self._update = _Update(self, theta, self.mean, self.square)
+        self._update(gradient)
+
     @abstractmethod
-    def _update(self, theta: Tensor, mean: Tensor, square: Tensor) -> None:
+    def numbers(self) -> tuple[float, ...]:
+        """What changes from step to step, as `move` takes it."""
+
+    @abstractmethod
+    def move(self, theta: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[Tensor]) -> None:
         """Move theta, given the running means before their correction."""
 
-    def _adam(self, theta: Tensor, mean: Tensor, square: Tensor) -> None:
-        unbias1 = 1 - self.betas[0] ** self.iteration
-        unbias2 = 1 - self.betas[1] ** self.iteration
-        scale = (square / unbias2).sqrt_().add_(self.epsilon)
-        theta.addcdiv_(mean, scale, value=-self.learning_rate / unbias1)
+    def _unbias(self) -> tuple[float, float]:
+        beta1, beta2 = self.betas
+        return 1 - beta1**self.iteration, 1 - beta2**self.iteration
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_update": None}  # a recording cannot be copied
 
     def state(self) -> dict[str, Any]:
         """Both means and the number of steps."""
@@ -94,6 +101,37 @@ class FirstOrder(Optimizer):
         if state["mean"] is not None:
             self.mean = state["mean"].to(like, copy=True)
             self.square = state["square"].to(like, copy=True)
+        self._update = None
+
+
+class _Update:
+    """The device's part of a step; the numbers that change go there in one transfer."""
+
+    def __init__(self, optimizer: FirstOrder, theta: Tensor, mean: Tensor, square: Tensor) -> None:
+        self.optimizer = optimizer
+        self.theta, self.mean, self.square = theta, mean, square
+        self.numbers = theta.new_empty(len(optimizer.numbers()))
+        self.gradient: Tensor | None = None
+        self.recorded = Recorded(self._work, theta.device)
+
+    def __call__(self, gradient: Tensor) -> None:
+        """Move theta by a gradient."""
+        if gradient is not self.gradient:  # a recording reads one tensor only
+            self.gradient = gradient
+            self.recorded = Recorded(self._work, self.theta.device)
+        self.numbers.copy_(torch.tensor(self.optimizer.numbers(), dtype=torch.float64))
+        self.recorded()
+
+    def _work(self) -> None:
+        optimizer, gradient = self.optimizer, self.gradient
+        assert gradient is not None
+        if optimizer.clip is not None:
+            norm = torch.linalg.vector_norm(gradient)
+            gradient = gradient * (optimizer.clip / norm).clamp(max=1.0)
+        beta1, beta2 = optimizer.betas
+        self.mean.lerp_(gradient, 1 - beta1)
+        self.square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        optimizer.move(self.theta, self.mean, self.square, self.numbers.unbind())
 
 
 class Adam(FirstOrder):
@@ -101,11 +139,19 @@ class Adam(FirstOrder):
 
     name: ClassVar[str] = "adam"
 
-    def _update(self, theta: Tensor, mean: Tensor, square: Tensor) -> None:
-        self._adam(theta, mean, square)
+    def numbers(self) -> tuple[float, ...]:
+        """The step's length and the correction of the mean square."""
+        unbias1, unbias2 = self._unbias()
+        return self.learning_rate / unbias1, unbias2
+
+    def move(self, theta: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[Tensor]) -> None:
+        """See `FirstOrder.move`."""
+        length, unbias2 = numbers
+        scale = (square / unbias2).sqrt_().add_(self.epsilon)
+        theta.sub_((mean / scale).mul_(length))
 
 
-class AdamW(FirstOrder):
+class AdamW(Adam):
     """Adam with decoupled weight decay: Loshchilov and Hutter, ICLR 2019, algorithm 2.
 
     Args:
@@ -129,9 +175,15 @@ class AdamW(FirstOrder):
             raise SettingsError(f"adamw: weight_decay = {weight_decay} must not be below 0")
         self.weight_decay = weight_decay
 
-    def _update(self, theta: Tensor, mean: Tensor, square: Tensor) -> None:
-        theta.mul_(1 - self.learning_rate * self.weight_decay)
-        self._adam(theta, mean, square)
+    def numbers(self) -> tuple[float, ...]:
+        """Adam's, and what the decay leaves of the parameters."""
+        return (*super().numbers(), 1 - self.learning_rate * self.weight_decay)
+
+    def move(self, theta: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[Tensor]) -> None:
+        """See `FirstOrder.move`."""
+        *adams, left = numbers
+        theta.mul_(left)
+        super().move(theta, mean, square, adams)
 
 
 class RAdam(FirstOrder):
@@ -139,18 +191,22 @@ class RAdam(FirstOrder):
 
     name: ClassVar[str] = "radam"
 
-    def _update(self, theta: Tensor, mean: Tensor, square: Tensor) -> None:
-        beta1, beta2 = self.betas
-        t = self.iteration
+    def numbers(self) -> tuple[float, ...]:
+        """The step's length, and whether it is scaled by the mean square, 1 or 0."""
+        unbias1, unbias2 = self._unbias()
+        beta2, t = self.betas[1], self.iteration
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * t * beta2**t / (1 - beta2**t)
-        unbiased = mean / (1 - beta1**t)
+        length = longest - 2 * t * beta2**t / unbias2
+        rate = self.learning_rate / unbias1
         if length <= 5:  # the variance of the adaptive rate is not finite below 4
-            theta.add_(unbiased, alpha=-self.learning_rate)
-            return
+            return rate, 0.0
         rectify = math.sqrt(
             (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
         )
-        scale = square.sqrt().add_(self.epsilon)
-        rate = self.learning_rate * rectify * math.sqrt(1 - beta2**t)
-        theta.addcdiv_(unbiased, scale, value=-rate)
+        return rate * rectify * math.sqrt(unbias2), 1.0
+
+    def move(self, theta: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[Tensor]) -> None:
+        """See `FirstOrder.move`."""
+        length, scaled = numbers
+        scale = (square.sqrt().add_(self.epsilon)).mul_(scaled).add_(1 - scaled)
+        theta.sub_((mean / scale).mul_(length))

@@ -21,10 +21,13 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import parse_activation
+from pinnsig.benchmark import make_objective
 from pinnsig.initializers import Xavier
 from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan
 from pinnsig.jets.fused import FusedEngine, Tuning
 from pinnsig.networks import FFNN
+from pinnsig.optim import Adam, Measured
+from pinnsig.settings import resolve
 
 COORDINATES = ("x", "t")
 INSIDE = Plan.closing(COORDINATES, [(2, 0), (0, 1)])
@@ -136,6 +139,35 @@ def measure(
         print(f"{name:44} {type(error).__name__}: {text[:100]}")
 
 
+def iterations(options: argparse.Namespace) -> None:
+    """What an iteration of Adam takes beside the evaluation, both as training does them."""
+    settings = resolve({
+        "problem": "burgers", "act": options.activation, "depth": options.depth,
+        "width": options.width, "collocation": options.points, "initial": options.points // 20,
+        "boundary": options.points // 20, "device": DEVICE, "dtype": "float32",
+    })  # fmt: skip
+    objective = make_objective(settings, "fused")
+    values, gradient, adam = objective.flat.values, objective.flat.gradient, Adam(1e-5)
+
+    def evaluate(direction: Tensor | None = None) -> Measured:
+        del direction
+        return Measured(float(objective.evaluate().loss), 0.0, gradient)
+
+    def timed(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(options.repeats + 5):
+            begun = time.perf_counter()
+            work()
+            if DEVICE == "cuda":
+                torch.cuda.synchronize()
+            times.append(1e3 * (time.perf_counter() - begun))
+        return statistics.median(times[5:])
+
+    alone, whole = timed(evaluate), timed(lambda: adam.step(values, evaluate))
+    print(f"evaluation {alone:.3f} ms, iteration of Adam {whole:.3f} ms: {whole - alone:.3f} more")
+    print("\n".join(objective.notices))
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -179,6 +211,7 @@ def main() -> None:
     # a capture that fails can spoil those after it, so the most wanted come first
     for name, engine in sorted(engines.items(), key=lambda item: not item[0].startswith("fused")):
         row(name, engine, capture=True)
+    iterations(options)
     if options.sweep:
         for warps, stages, slabs in itertools.product((4, 8), (1, 2, 3), (1, 8, 32)):
             tuning = Tuning(warps=warps, stages=stages, slabs=slabs)
