@@ -27,6 +27,7 @@ def _multiply(derivative: Tensor, factor: float, singular: bool) -> Tensor:
 
 
 def clamp(derivative: Tensor) -> Tensor:
+    """Keep a singular derivative finite, in place."""
     largest = torch.finfo(derivative.dtype).max
     return derivative.clamp_(-largest, largest)
 

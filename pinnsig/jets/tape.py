@@ -54,7 +54,8 @@ class LayerTape(Tape):
     networks of one shape that are carried together, each at points of its own.
 
     Args:
-        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd, contiguous.
+        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd and, with
+            members, contiguous.
         weights: weight and bias of each layer.
         kernel: the elementwise work of a layer.
         keep: whether there will be a way back.
@@ -132,6 +133,28 @@ class LayerTape(Tape):
                 self.kernel.backward(_partials(below), *self.layers[i - 1])
                 grad = below
         return grad @ self.weights[0] if inputs else None
+
+
+class TapesInTurn(Tape):
+    """Passes through several networks, one after another, as one with a dimension of members."""
+
+    def __init__(self, tapes: Sequence[Tape]) -> None:
+        self.tapes = tapes
+
+    def forward(self) -> Tensor:
+        """See `Tape.forward`; shape (M, K, N, outputs)."""
+        return torch.stack([tape.forward() for tape in self.tapes])
+
+    def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
+        """See `Tape.gradient`; shapes (M, P') and (M, K, N, inputs)."""
+        pairs = zip(self.tapes, cotangent, strict=True)
+        gradients, below = zip(*(tape.gradient(c, inputs) for tape, c in pairs), strict=True)
+        return torch.stack(gradients), torch.stack(below) if inputs else None
+
+    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+        """See `Tape.write_rows`."""
+        parts = zip(self.tapes, cotangent, out, strict=True)
+        return torch.stack([tape.write_rows(c, stride, o) for tape, c, o in parts])
 
 
 def _rows(stack: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,6 +26,11 @@ class Evaluation:
     terms: Tensor
 
 
+Evaluator = Callable[["Objective"], Tensor | None]
+"""Evaluates an objective in its place: sets `flat.gradient` and gives the mean squares of its terms
+as they are and as they are minimised, shape (2, terms); or None, and it evaluates itself."""
+
+
 class Objective:
     """loss = sum over terms of weight * mean(residual^2).
 
@@ -38,6 +43,7 @@ class Objective:
         sites: points by term (`pinnsig.sampling.draw_sites`).
         weights: factors by term; 1 where not given.
         deterministic: choose an engine whose gradients are the same bit for bit every time.
+        evaluator: asked first for each evaluation.
 
     Raises:
         ProblemError: a residual of the wrong shape, or problem code that fails.
@@ -52,8 +58,10 @@ class Objective:
         sites: Mapping[str, Sites],
         weights: Mapping[str, float] | None = None,
         deterministic: bool = False,
+        evaluator: Evaluator | None = None,
     ) -> None:
         self.model = model
+        self.evaluator = evaluator
         self.sites = dict(sites)
         self.deterministic = deterministic
         self.engine_name = engine if isinstance(engine, str) else engine.name
@@ -98,7 +106,8 @@ class Objective:
     def evaluate(self) -> Evaluation:
         """The loss at the present parameters; its gradient goes to `flat.gradient`."""
         self.evaluations += 1
-        return self._evaluation(self._recorded())
+        found = None if self.evaluator is None else self.evaluator(self)
+        return self._evaluation(self._recorded() if found is None else found)
 
     @torch.no_grad()
     def losses(self) -> Evaluation:
@@ -129,8 +138,9 @@ class Objective:
         if dtype is not None:
             self.model.to(dtype)
         given = dict(zip(self.term_names, self.given_weights, strict=True))
+        sites = sites or self.sites
         other = Objective(
-            self.model, self.engine_name, sites or self.sites, given, self.deterministic
+            self.model, self.engine_name, sites, given, self.deterministic, self.evaluator
         )
         other.evaluations = self.evaluations
         return other

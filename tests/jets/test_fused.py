@@ -48,9 +48,8 @@ def test_kernels_compile_without_a_gpu(wanted, width, which):
     options = Tuning().options(len(plan), width)
     launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
     constants = {"LAYERS": 3, "SAVE": True, **options}
-    kinds = {"points": "i32", "start": "i32", "slabs": "i32"} | dict.fromkeys(
-        constants, "constexpr"
-    )
+    numbers = ("points", "members", "start", "slabs")
+    kinds = dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
     signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
     places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
     source = ASTSource(fn=kernel, signature=signature, constexprs=places)

@@ -1,0 +1,171 @@
+"""Loss and gradient of several runs in one pass, each at its own weights and points.
+
+Residuals are pointwise, so the problem's code is given the points of all members, one member after
+another, and its results are taken apart again.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from pinnsig.activations import skeleton
+from pinnsig.jets import features_of, fields_from
+from pinnsig.networks import FFNN, Stack
+from pinnsig.objective.capture import Recorded
+from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.loss import Objective
+from pinnsig.objective.workers import balance, run_shares
+
+
+def batch_key(objective: Objective) -> Hashable | None:
+    """What objectives must have in common to make a `Batch`; None for one that goes alone.
+
+    Alone go those that learn coefficients or weight their points, whose engine carries one network
+    at a time, or whose gradients have to be the same bit for bit whoever is evaluated beside them.
+    """
+    engine, model = objective.engine, objective.model
+    problem, network = model.problem, model.network
+    if (
+        not engine.stacks
+        or not isinstance(network, FFNN)
+        or model.start
+        or objective.attention is not None
+        or objective.deterministic
+    ):
+        return None
+    values = objective.flat.values
+    return (
+        # a user's file is imported anew by each run, so that its class is another one
+        (type(problem).__module__, type(problem).__qualname__, tuple(problem.values().items())),
+        (type(engine), skeleton(network.activation)),
+        (values.dtype, values.device, tuple(weight.shape for weight in network.weights)),
+        tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in objective.blocks),
+    )
+
+
+class Batches:
+    """Evaluates objectives, those together that can be.
+
+    What a batch is made of is kept while the same objectives come again.
+
+    Args:
+        largest: members of one batch at most.
+    """
+
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self._keys: WeakKeyDictionary[Objective, Hashable] = WeakKeyDictionary()
+        self._kept: dict[tuple[int, ...], Batch] = {}
+
+    def evaluate(self, objectives: Sequence[Objective]) -> list[Tensor | None]:
+        """What an `Evaluator` gives for each: None for those that are to evaluate themselves."""
+        answers: dict[Objective, Tensor] = {}
+        batches = {tuple(map(id, batch)): batch for batch in self._batches(objectives)}
+        # the memory of those that have had their time is free before others are made
+        self._kept = {name: batch for name, batch in self._kept.items() if name in batches}
+        for name, members in batches.items():
+            try:
+                if name not in self._kept:
+                    self._kept[name] = Batch(members)
+                answers.update(zip(members, self._kept[name].evaluate(), strict=True))
+            except Exception as error:  # evaluated alone, each meets its own fault
+                self._kept.pop(name, None)
+                if isinstance(error, torch.OutOfMemoryError):
+                    self.largest = len(members) // 2
+        return [answers.get(objective) for objective in objectives]
+
+    def _batches(self, objectives: Sequence[Objective]) -> Iterator[list[Objective]]:
+        groups: dict[Hashable, list[Objective]] = {}
+        for objective in objectives:
+            if objective not in self._keys:
+                self._keys[objective] = batch_key(objective)
+            groups.setdefault(self._keys[objective], []).append(objective)
+        groups.pop(None, None)
+        for group in groups.values():
+            for start in range(0, len(group), max(self.largest, 1)):
+                members = group[start : start + self.largest]
+                if len(members) > 1:
+                    yield members
+
+
+class Batch:
+    """Objectives of one key, evaluated together.
+
+    Args:
+        objectives: the members, two or more.
+    """
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self.objectives = list(objectives)
+        first = self.objectives[0]
+        self.problem, self.engine = first.model.problem, first.engine
+        self.values = torch.stack([o.flat.values for o in self.objectives])
+        networks = [o.model.network for o in self.objectives]
+        self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
+        self.cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
+        # by block, shapes (M, N, dimensions) and (M, N)
+        blocks = list(zip(*(o.blocks for o in self.objectives), strict=True))
+        self.points = {b[0].name: torch.stack([block.points for block in b]) for b in blocks}
+        self.extra = {
+            b[0].name: {k: torch.stack([block.extra[k] for block in b]) for k in b[0].extra}
+            for b in blocks
+        }
+        self._recorded = Recorded(self._run, self.values.device)
+        self._used = False
+
+    def evaluate(self) -> list[Tensor]:
+        """Set every member's `flat.gradient`; what an `Evaluator` gives, for each member."""
+        # recording takes several evaluations: not for a batch whose make-up changes at once
+        found = self._recorded() if self._used else self._run()
+        self._used = True
+        return [terms.expand(2, -1) for terms in found]
+
+    def _run(self) -> Tensor:
+        """Mean squares of all terms, shape (M, terms), and every member's gradient."""
+        torch.stack([o.flat.values for o in self.objectives], out=self.values)
+        weights = torch.stack([o.weights for o in self.objectives])
+        chunks, threads = self.cutter.chunks(), self.cutter.threads()
+        shares = [share for share in balance([c.cost for c in chunks], threads) if share]
+
+        def work(share: int) -> tuple[Tensor, Tensor]:
+            terms, slopes = torch.zeros_like(weights), torch.zeros_like(self.values)
+            with torch.enable_grad():
+                for job in shares[share]:
+                    terms[:, chunks[job].terms] += self._visit(chunks[job], weights, slopes)
+            return terms, slopes
+
+        found = run_shares(work, len(shares))
+        terms, slopes = found[0]
+        for more, steeper in found[1:]:  # in order, so the same every time
+            terms, slopes = terms + more, slopes + steeper
+        for objective, slope in zip(self.objectives, slopes, strict=True):
+            objective.flat.gradient.copy_(slope)
+        return terms
+
+    def _visit(self, chunk: Chunk, weights: Tensor, slopes: Tensor) -> Tensor:
+        """A chunk's share of its block's mean squares, shape (M, terms of the block).
+
+        Its share of the gradients is added to `slopes`, shape (M, P).
+        """
+        block, members = chunk.block, len(self.objectives)
+        points = self.points[block.name][:, chunk.points].flatten(0, 1)
+        extra = {k: c[:, chunk.points].flatten() for k, c in self.extra[block.name].items()}
+        features = features_of(self.problem)
+        carried = self.engine.carry_stack(self.stack, features, points, block.plan)
+        fields, at = fields_from(self.problem, carried.table, points, block.plan)
+        residuals = list(block.residual(fields, at, extra).values())
+        share = block.stride / len(block)
+        values = torch.stack([r.detach() for r in residuals]).unflatten(1, (members, -1))
+        sums = values.square().sum(2, dtype=weights.dtype).T * share
+        # the slope of each square, shape (residuals, M, 1)
+        factors = (2 * share * weights[:, chunk.terms]).to(slopes).T.unsqueeze(2)
+        cotangents = (values * factors).flatten(1)
+        pulls = [(r, c) for r, c in zip(residuals, cotangents, strict=True) if r.requires_grad]
+        if pulls:
+            pulled, cotangents = zip(*pulls, strict=True)
+            (table,) = torch.autograd.grad(pulled, carried.table, cotangents, allow_unused=True)
+            if table is not None:
+                slopes += carried.gradient(table, ())[0]
+        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
