@@ -34,8 +34,8 @@ def skeleton(activation: Activation) -> Hashable:
 def join(activations: Sequence[Activation]) -> Activation | None:
     """Activations of one skeleton as one, the m-th of which acts on x[m]; None of several ones.
 
-    Factors keep their order, and one that a member lacks is 1, so that the numbers are those of
-    the members' own functions to the last bit.
+    Factors keep their order, and one that a member lacks is 1, so that the arithmetic is that of
+    the members' own functions.
     """
     if len({skeleton(activation) for activation in activations}) > 1:
         return None
@@ -88,7 +88,7 @@ class Each(Activation):
 
     @property
     def slope(self) -> float:
-        """The largest of the members'."""
+        """At least the members'."""
         return max(self.factors) * self.inner.slope
 
     @property
@@ -114,7 +114,7 @@ class ScaledEach(Each):
 
     @property
     def bound(self) -> float:
-        """The largest of the members'."""
+        """At least the members'."""
         return max(self.factors) * self.inner.bound
 
     def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:

@@ -35,13 +35,13 @@ def batch_key(objective: Objective) -> Hashable | None:
         or objective.deterministic
     ):
         return None
-    values = objective.flat.values
+    values, blocks = objective.flat.values, objective.blocks
     return (
         # a user's file is imported anew by each run, so that its class is another one
-        (type(problem).__module__, type(problem).__qualname__, tuple(problem.values().items())),
+        (type(problem).__module__, type(problem).__qualname__, repr(problem.values())),
         (type(engine), skeleton(network.activation)),
         (values.dtype, values.device, tuple(weight.shape for weight in network.weights)),
-        tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in objective.blocks),
+        tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in blocks),
     )
 
 

@@ -89,9 +89,7 @@ def _begin(task: Task, **options: Any) -> Result:
             shutil.rmtree(task.path)
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solve(
-        task.kind or problem, path=task.path, figures=task.figures, **options, **settings
-    )
+    return solve(task.kind or problem, path=task.path, figures=task.figures, **options, **settings)
 
 
 def _go_on(task: Task, **options: Any) -> Result:
