@@ -223,9 +223,7 @@ def test_an_evaluator_takes_an_objectives_place():
     made, own = (member(Heat(), weights={"data": 3.0}, evaluator=e) for e in (evaluator, None))
     assert float(made.evaluate().loss) == 2.0 * (len(made.weights) + 2)
     assert set(made.flat.gradient.tolist()) == {7.0}
-    assert float(made.evaluate().loss) == float(
-        member(Heat(), weights={"data": 3.0}).evaluate().loss
-    )
+    assert float(made.evaluate().loss) == float(own.evaluate().loss)
     assert made.evaluations == 2
     narrow = made.changed(dtype=torch.float32)
     narrow.evaluate()
