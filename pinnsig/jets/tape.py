@@ -82,13 +82,13 @@ class LayerTape(Tape):
         for i in range(self.hidden):
             self.product(_rows(z), self.weights[2 * i].mT, out=_rows(h))
             z = self.scratch[0]
-            bias = self.weights[2 * i + 1].unsqueeze(-2)
-            f = self.kernel.forward(_partials(h), bias, _partials(z), order)
+            partials = _partials(h)
+            f = self.kernel.forward(partials, _bias(self.weights[2 * i + 1]), _partials(z), order)
             if self.keep:
-                self.layers.append((_partials(h), f))
+                self.layers.append((partials, f))
                 h = self._stack()
         table = self.product(_rows(z), self.weights[-2].mT).unflatten(-2, z.shape[-3:-1])
-        _partials(table)[0] += self.weights[-1].unsqueeze(-2)
+        _partials(table)[0] += _bias(self.weights[-1])
         return table
 
     def gradient(self, cotangent: Tensor, inputs: bool) -> tuple[Tensor, Tensor | None]:
@@ -164,7 +164,12 @@ def _rows(stack: Tensor) -> Tensor:
 
 def _partials(stack: Tensor) -> Tensor:
     """The same memory with the partials first: shape (K, ..., N, W)."""
-    return stack.movedim(-3, 0)
+    return stack if stack.ndim == 3 else stack.movedim(-3, 0)
+
+
+def _bias(bias: Tensor) -> Tensor:
+    """From (W,) or (M, W) to what is added to stacks of points."""
+    return bias if bias.ndim == 1 else bias.unsqueeze(-2)
 
 
 def _by_row(stack: Tensor, stride: int) -> Tensor:
