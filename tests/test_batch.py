@@ -1,6 +1,7 @@
 """Objectives evaluated together: every member's terms and gradient are its own."""
 
 import math
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -48,11 +49,12 @@ def member(
     dtype: torch.dtype = torch.float64,
     counts: tuple[int, int, int] = (30, 8, 8),
     width: int = 6,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
+    device: str = "cpu",
     **options,
 ) -> Objective:
     outputs, inputs = len(problem.outputs), input_count(problem)
-    network = FFNN(inputs, outputs, 2, width, parse_activation(act), dtype)
+    network = FFNN(inputs, outputs, 2, width, parse_activation(act), dtype, device)
     Xavier(sigma_b=0.2).fill(network, torch.Generator().manual_seed(seed))
     sites = draw_sites(problem, Counts(*counts), "lhs", seed=seed)
     return Objective(Model(problem, network), engine or JetsEngine(), sites, **options)
@@ -63,7 +65,7 @@ def family(kind: type[Problem], dtype: torch.dtype = torch.float64) -> list[Obje
     return [member(kind(), seed, act, dtype) for seed, act in enumerate(acts)]
 
 
-def check(objectives: list[Objective], answers: list[torch.Tensor | None], rtol: float) -> None:
+def check(objectives: list[Objective], answers: Sequence[torch.Tensor | None], rtol: float) -> None:
     """What a batch gave, against evaluations of each alone."""
     for objective, answer in zip(objectives, answers, strict=True):
         assert answer is not None
@@ -84,7 +86,7 @@ def test_a_batch_gives_what_each_gives_alone(kind, dtype, rtol):
         objective.weights *= torch.arange(1.0, 1 + len(objective.weights)) + i
     batch = Batch(objectives)
     for _ in range(2):  # the second time at other weights
-        check(objectives, list(batch.evaluate()), rtol)
+        check(objectives, batch.evaluate(), rtol)
         for objective in objectives:
             objective.flat.values.mul_(1.1)
 
@@ -98,7 +100,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(
         "pinnsig.objective.batch.run_shares", lambda work, n: counted.append(n) or shares(work, n)
     )
-    answers = list(Batch(objectives).evaluate())
+    answers = Batch(objectives).evaluate()
     assert counted == [2]
     monkeypatch.undo()
     check(objectives, answers, 1e-12)
@@ -228,3 +230,21 @@ def test_an_evaluator_takes_an_objectives_place():
     narrow = made.changed(dtype=torch.float32)
     narrow.evaluate()
     assert asked == [made, made, narrow]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("engine", ["fused", "jets"])
+def test_recorded_on_a_gpu(engine):
+    """The first evaluation is made as it is, the second recorded, the others replayed."""
+    objectives = [
+        member(Heat(), seed, act, torch.float32, (3000, 300, 300), 50, engine, "cuda")
+        for seed, act in enumerate(("tanh", "1.3*tanh", "0.5*tanh(2x)"))
+    ]
+    batch = Batch(objectives)
+    for _ in range(4):
+        check(objectives, batch.evaluate(), 1e-4)
+        for objective in objectives:
+            objective.flat.values.mul_(1.01)
+    assert batch.recorded.notice is None
+    assert batch.recorded.graph is not None

@@ -95,6 +95,9 @@ class Batch:
 
     Args:
         objectives: the members, two or more.
+
+    Attributes:
+        recorded: the work, which a GPU replays while the batch stays as it is.
     """
 
     def __init__(self, objectives: Sequence[Objective]) -> None:
@@ -112,13 +115,13 @@ class Batch:
             b[0].name: {k: torch.stack([block.extra[k] for block in b]) for k in b[0].extra}
             for b in blocks
         }
-        self._recorded = Recorded(self._run, self.values.device)
+        self.recorded = Recorded(self._run, self.values.device)
         self._used = False
 
     def evaluate(self) -> list[Tensor]:
         """Set every member's `flat.gradient`; what an `Evaluator` gives, for each member."""
         # recording takes several evaluations: not for a batch whose make-up changes at once
-        found = self._recorded() if self._used else self._run()
+        found = self.recorded() if self._used else self._run()
         self._used = True
         return [terms.expand(2, -1) for terms in found]
 
