@@ -158,6 +158,7 @@ class _Sweep:
         self.executor = executor
         self.retry = retry
         self.watcher = watcher
+        self.table: SweepTable  # as written down last
 
     def run(self, make: Any) -> SweepTable:
         """Run what is left, with the task that `make` makes of each member."""
@@ -165,7 +166,8 @@ class _Sweep:
         with directory.locked():
             todo = {member.name: member for member in directory.left(self.retry)}
             workers = self.executor.workers
-            self.watcher.planned(directory.write_results(), list(todo), workers)
+            self.table = directory.write_results()
+            self.watcher.planned(self.table, list(todo), workers)
             interrupted = False
             while todo and not interrupted:
                 again: dict[str, Member] = {}
@@ -175,21 +177,21 @@ class _Sweep:
                         self.watcher.started(event.name, event.where)
                         continue
                     interrupted |= event.interrupted
-                    if self._note(event):
+                    if self._note(event, todo[event.name]):
                         again[event.name] = todo[event.name]
                 todo = again
-            table = directory.write_results(interrupted)
+            table = directory.write_results(directory.table(interrupted))
             directory.write_parquet(table)
         return table
 
-    def _note(self, event: Ended) -> bool:
+    def _note(self, event: Ended, member: Member) -> bool:
         """Write down how a run ended; returns whether to run it again now."""
         if event.reason is not None and not event.interrupted:
             self.directory.failed(event.name, event.reason)
         elif not event.interrupted:
             self.directory.succeeded(event.name)
-        table = self.directory.write_results(event.interrupted)
-        (row,) = table.where(run=event.name)
+        self.table = self.directory.renewed(self.table, member, event.interrupted)
+        (row,) = self.directory.write_results(self.table).where(run=event.name)
         again = event.killed and not event.interrupted and (row["attempts"] or 0) <= self.retry
         self.watcher.ended(row, again)
         return again
