@@ -34,7 +34,7 @@ def stacked(members: list[FFNN]) -> Stack:
 
 
 def check(engine: Engine, members: list[FFNN], plan: Plan, n: int, tolerance: float) -> None:
-    """Table and gradient of each member against its own pass."""
+    """Table and gradient of each member against nested autograd of it alone, in float64."""
     weight, generator = members[0].weights[-2], torch.Generator().manual_seed(7)
     count = len(members), n, len(plan.coordinates)
     points = (2 * torch.rand(*count, generator=generator) - 1).to(weight)
@@ -43,14 +43,14 @@ def check(engine: Engine, members: list[FFNN], plan: Plan, n: int, tolerance: fl
     tables = together.table.detach().unflatten(1, count[:2])
     gradients, _ = together.gradient(cotangent.flatten(1, 2), ())
     for m, network in enumerate(members):
-        alone = engine.carry(network, None, points[m], plan)
-        gradient, _ = alone.gradient(cotangent[:, m].contiguous(), ())
+        alone = NestedEngine().carry(network.double(), None, points[m].double(), plan)
+        gradient, _ = alone.gradient(cotangent[:, m].double(), ())
         assert _off(tables[:, m], alone.table.detach()) <= tolerance
         assert _off(gradients[m], gradient) <= tolerance
 
 
 def _off(found, expected):
-    return float((found - expected).norm() / (expected.norm() + 1e-30)) if len(expected) else 0.0
+    return float((found - expected).norm() / (expected.norm() + 1e-30))
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,7 +67,7 @@ def _off(found, expected):
 def test_together_as_alone(wanted, acts, depth, width, outputs, compiled, dtype, n):
     members = networks(acts, 3, outputs, depth, width, dtype)
     plan = Plan.closing(("x", "y", "t"), wanted)
-    tolerance = 1e-12 if dtype == torch.float64 else 5e-4  # of high orders in float32
+    tolerance = 1e-11 if dtype == torch.float64 else 1e-3  # of high orders in float32
     with pytest.MonkeyPatch.context() as patch:
         if not compiled:
             patch.setattr(taylor, "find_library", lambda *_: None)
