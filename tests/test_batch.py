@@ -202,6 +202,23 @@ def test_a_fault_is_left_to_the_one_whose_it_is():
     check([objectives[0], objectives[2]], answers, 1e-12)
 
 
+def test_what_only_works_alone_is_not_tried_for_ever():
+    calls = []
+
+    class Fixed(Heat):
+        def residual(self, u):
+            calls.append(len(u))
+            if len(u) > 30:
+                raise ValueError("thirty points are all it can do")
+            return super().residual(u)
+
+    objectives, batches = family(Fixed), Batches(8)
+    calls.clear()
+    for _ in range(5):
+        assert batches.evaluate(objectives) == [None] * 3
+    assert len(calls) == 3
+
+
 def test_without_memory_batches_get_smaller(monkeypatch):
     def full(self):
         raise torch.OutOfMemoryError("CUDA out of memory")

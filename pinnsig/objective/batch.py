@@ -18,6 +18,8 @@ from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.loss import Objective
 from pinnsig.objective.workers import balance, run_shares
 
+FAULTS = 3  # one after another, with which it is not a member's but the batch's own
+
 
 def batch_key(objective: Objective) -> Hashable | None:
     """What objectives must have in common to make a `Batch`; None for one that goes alone.
@@ -58,6 +60,7 @@ class Batches:
         self.largest = largest
         self._keys: WeakKeyDictionary[Objective, Hashable] = WeakKeyDictionary()
         self._kept: dict[tuple[int, ...], Batch] = {}
+        self._faults: dict[Hashable, int] = {}  # one after another, by key
 
     def evaluate(self, objectives: Sequence[Objective]) -> list[Tensor | None]:
         """What an `Evaluator` gives for each: None for those that are to evaluate themselves."""
@@ -66,14 +69,18 @@ class Batches:
         # the memory of those that have had their time is free before others are made
         self._kept = {name: batch for name, batch in self._kept.items() if name in batches}
         for name, members in batches.items():
+            key = self._keys[members[0]]
             try:
                 if name not in self._kept:
                     self._kept[name] = Batch(members)
                 answers.update(zip(members, self._kept[name].evaluate(), strict=True))
-            except Exception as error:  # evaluated alone, each meets its own fault
+                self._faults.pop(key, None)
+            except torch.OutOfMemoryError:
                 self._kept.pop(name, None)
-                if isinstance(error, torch.OutOfMemoryError):
-                    self.largest = len(members) // 2
+                self.largest = len(members) // 2
+            except Exception:  # evaluated alone, each meets its own fault
+                self._kept.pop(name, None)
+                self._faults[key] = self._faults.get(key, 0) + 1
         return [answers.get(objective) for objective in objectives]
 
     def _batches(self, objectives: Sequence[Objective]) -> Iterator[list[Objective]]:
@@ -82,8 +89,9 @@ class Batches:
             if objective not in self._keys:
                 self._keys[objective] = batch_key(objective)
             groups.setdefault(self._keys[objective], []).append(objective)
-        groups.pop(None, None)
-        for group in groups.values():
+        for key, group in groups.items():
+            if key is None or self._faults.get(key, 0) >= FAULTS:
+                continue
             for start in range(0, len(group), max(self.largest, 1)):
                 members = group[start : start + self.largest]
                 if len(members) > 1:

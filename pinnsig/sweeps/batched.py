@@ -84,7 +84,9 @@ class _Member:
         self.ended: Ended | None = None
         self._error: BaseException | None = None
         self._running = self._over = self._leaving = False
-        self._threads = torch.get_num_threads()  # which torch counts for each thread
+        # which belong to each thread
+        self._threads = torch.get_num_threads()
+        self._device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
         self._host = Host(self._evaluate, interruption)
         self._mine, self._back = threading.Lock(), threading.Lock()
         self._mine.acquire()
@@ -119,9 +121,11 @@ class _Member:
     # --- in its thread --------------------------------------------------------------------------
 
     def _work(self) -> None:
-        torch.set_num_threads(self._threads)
         self._mine.acquire()
         try:
+            torch.set_num_threads(self._threads)
+            if self._device is not None:
+                torch.cuda.set_device(self._device)
             if not self._leaving:
                 self.ended = perform(self.task, host=self._host)
         except BaseException as error:
