@@ -21,7 +21,7 @@ from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.loading import WEIGHTS, problem_of
 from pinnsig.logbook import Logbook
-from pinnsig.objective import Evaluator
+from pinnsig.objective import Delegate
 from pinnsig.phasing import build_phases, build_weighting
 from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.results import result_data, true_losses
@@ -56,11 +56,11 @@ class Host:
     """What a run is trained within, where that is not a process of its own.
 
     Attributes:
-        evaluator: asked first for each evaluation of its loss.
+        delegate: asked first for each evaluation of its loss.
         interruption: by which it is asked to save and end, in place of signals.
     """
 
-    evaluator: Evaluator
+    delegate: Delegate
     interruption: Interruption
 
 
@@ -152,7 +152,7 @@ class _Run:
         if settings.stop_error is not None and not parts.problem.has("solution"):
             raise SettingsError("stop_error: the problem has no solution to measure it against")
         self.trainer = Trainer(
-            build_objective(parts, evaluator=host.evaluator if host else None),
+            build_objective(parts, delegate=host.delegate if host else None),
             build_phases(parts),
             weighting=build_weighting(parts),
             error=lambda: relative_l2(compare(parts.model)),

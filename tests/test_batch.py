@@ -231,15 +231,15 @@ def test_without_memory_batches_get_smaller(monkeypatch):
     check(objectives, batches.evaluate(objectives), 1e-12)
 
 
-def test_an_evaluator_takes_an_objectives_place():
+def test_a_delegate_takes_an_objectives_place():
     asked = []
 
-    def evaluator(objective):
+    def delegate(objective):
         asked.append(objective)
         objective.flat.gradient.fill_(7.0)
         return torch.full((2, len(objective.weights)), 2.0) if len(asked) == 1 else None
 
-    made, own = (member(Heat(), weights={"data": 3.0}, evaluator=e) for e in (evaluator, None))
+    made, own = (member(Heat(), weights={"data": 3.0}, delegate=e) for e in (delegate, None))
     assert float(made.evaluate().loss) == 2.0 * (len(made.weights) + 2)
     assert set(made.flat.gradient.tolist()) == {7.0}
     assert float(made.evaluate().loss) == float(own.evaluate().loss)

@@ -63,7 +63,7 @@ class Batches:
         self._faults: dict[Hashable, int] = {}  # one after another, by key
 
     def evaluate(self, objectives: Sequence[Objective]) -> list[Tensor | None]:
-        """What an `Evaluator` gives for each: None for those that are to evaluate themselves."""
+        """What a `Delegate` gives for each: None for those that are to evaluate themselves."""
         answers: dict[Objective, Tensor] = {}
         batches = {tuple(map(id, batch)): batch for batch in self._batches(objectives)}
         # the memory of those that have had their time is free before others are made
@@ -127,7 +127,7 @@ class Batch:
         self._used = False
 
     def evaluate(self) -> list[Tensor]:
-        """Set every member's `flat.gradient`; what an `Evaluator` gives, for each member."""
+        """Set every member's `flat.gradient`; what a `Delegate` gives, for each member."""
         # recording takes several evaluations: not for a batch whose make-up changes at once
         found = self.recorded() if self._used else self._run()
         self._used = True

@@ -26,8 +26,8 @@ class Evaluation:
     terms: Tensor
 
 
-Evaluator = Callable[["Objective"], Tensor | None]
-"""Evaluates an objective in its place: sets `flat.gradient` and gives the mean squares of its terms
+Delegate = Callable[["Objective"], Tensor | None]
+"""Evaluates an objective in its stead: sets `flat.gradient` and gives the mean squares of its terms
 as they are and as they are minimised, shape (2, terms); or None, and it evaluates itself."""
 
 
@@ -43,7 +43,7 @@ class Objective:
         sites: points by term (`pinnsig.sampling.draw_sites`).
         weights: factors by term; 1 where not given.
         deterministic: choose an engine whose gradients are the same bit for bit every time.
-        evaluator: asked first for each evaluation.
+        delegate: asked first for each evaluation.
 
     Raises:
         ProblemError: a residual of the wrong shape, or problem code that fails.
@@ -58,10 +58,10 @@ class Objective:
         sites: Mapping[str, Sites],
         weights: Mapping[str, float] | None = None,
         deterministic: bool = False,
-        evaluator: Evaluator | None = None,
+        delegate: Delegate | None = None,
     ) -> None:
         self.model = model
-        self.evaluator = evaluator
+        self.delegate = delegate
         self.sites = dict(sites)
         self.deterministic = deterministic
         self.engine_name = engine if isinstance(engine, str) else engine.name
@@ -106,7 +106,7 @@ class Objective:
     def evaluate(self) -> Evaluation:
         """The loss at the present parameters; its gradient goes to `flat.gradient`."""
         self.evaluations += 1
-        found = None if self.evaluator is None else self.evaluator(self)
+        found = None if self.delegate is None else self.delegate(self)
         return self._evaluation(self._recorded() if found is None else found)
 
     @torch.no_grad()
@@ -140,7 +140,7 @@ class Objective:
         given = dict(zip(self.term_names, self.given_weights, strict=True))
         sites = sites or self.sites
         other = Objective(
-            self.model, self.engine_name, sites, given, self.deterministic, self.evaluator
+            self.model, self.engine_name, sites, given, self.deterministic, self.delegate
         )
         other.evaluations = self.evaluations
         return other
