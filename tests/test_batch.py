@@ -97,9 +97,12 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(chunks.Cutter, "threads", lambda self: 2)
     counted = []
     shares = workers.run_shares
-    monkeypatch.setattr(
-        "pinnsig.objective.batch.run_shares", lambda work, n: counted.append(n) or shares(work, n)
-    )
+
+    def noted(work, n, **more):
+        counted.append(n)
+        return shares(work, n, **more)
+
+    monkeypatch.setattr("pinnsig.objective.batch.run_shares", noted)
     answers = Batch(objectives).evaluate()
     assert counted == [2]
     monkeypatch.undo()
