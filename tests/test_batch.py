@@ -217,9 +217,13 @@ def test_what_only_works_alone_is_not_tried_for_ever():
 
     objectives, batches = family(Fixed), Batches(8)
     calls.clear()
-    for _ in range(5):
+    for _ in range(3):
         assert batches.evaluate(objectives) == [None] * 3
-    assert len(calls) == 3
+    tried = len(calls)
+    assert tried
+    for _ in range(3):
+        assert batches.evaluate(objectives) == [None] * 3
+    assert len(calls) == tried
 
 
 def test_without_memory_batches_get_smaller(monkeypatch):
