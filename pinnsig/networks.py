@@ -1,11 +1,13 @@
 """Feed-forward networks: weights and forward pass, nothing else."""
 
 import itertools
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from pinnsig.activations import Activation
+from pinnsig.activations import Activation, join
+from pinnsig.activations.joined import joined_factors
 
 
 class FFNN(nn.Module):
@@ -60,3 +62,34 @@ class FFNN(nn.Module):
         for layer in hidden:
             x = self.activation(layer(x))
         return last(x)
+
+
+class Stack:
+    """M networks of one shape and one skeleton of activation side by side, to be carried together.
+
+    Args:
+        networks: the members.
+        values: all weights of each, in the order of its `weights`, shape (M, P).
+
+    Attributes:
+        activation: theirs, joined.
+        factors: of the joined activation, shape (slots, M), beside `values`; None without any.
+        weights: weight and bias of each layer, shapes (M, out, in) and (M, out), parts of `values`.
+
+    Raises:
+        ValueError: the activations cannot be joined.
+    """
+
+    def __init__(self, networks: Sequence[FFNN], values: Tensor) -> None:
+        activation = join([network.activation for network in networks])
+        if activation is None:
+            raise ValueError("activations that differ in more than factors cannot be stacked")
+        self.networks, self.activation = list(networks), activation
+        factors = joined_factors(activation)
+        self.factors = values.new_tensor(factors) if factors else None
+        shapes = [weight.shape for weight in networks[0].weights]
+        parts = values.split([shape.numel() for shape in shapes], dim=1)
+        self.weights = [p.unflatten(1, shape) for p, shape in zip(parts, shapes, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.networks)

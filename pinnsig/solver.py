@@ -21,6 +21,7 @@ from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.loading import WEIGHTS, problem_of
 from pinnsig.logbook import Logbook
+from pinnsig.objective import Delegate
 from pinnsig.phasing import build_phases, build_weighting
 from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.results import result_data, true_losses
@@ -50,6 +51,19 @@ class Result:
             ) from None
 
 
+@dataclass(frozen=True)
+class Host:
+    """What a run is trained within, where that is not a process of its own.
+
+    Attributes:
+        delegate: asked first for each evaluation of its loss.
+        interruption: by which it is asked to save and end, in place of signals.
+    """
+
+    delegate: Delegate
+    interruption: Interruption
+
+
 def solve(
     problem: str | Path | type[Problem],
     *,
@@ -57,6 +71,7 @@ def solve(
     path: str | Path | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
+    host: Host | None = None,
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -67,6 +82,7 @@ def solve(
         path: the run directory itself, new or empty, in place of one under `runs`.
         figures: whether to draw them.
         callbacks: what sees the run (`pinnsig.callbacks.Callback`).
+        host: what it is trained within, such as a batch of runs.
         given: settings by name (`pinnsig.settings.Settings`).
 
     Raises:
@@ -76,8 +92,8 @@ def solve(
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
-    run = _Run(build(settings, kind), figures, callbacks)
-    with interruptible(run.callbacks.interrupting) as interruption:
+    run = _Run(build(settings, kind), figures, callbacks, host)
+    with run.interruptible() as interruption:
         return run.begin(runs, path, interruption)
 
 
@@ -87,6 +103,7 @@ def resume(
     problem: type[Problem] | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
+    host: Host | None = None,
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -98,6 +115,7 @@ def resume(
         problem: the problem's class, where the run was started from Python with a class.
         figures: whether to draw them.
         callbacks: what sees the run.
+        host: what it is trained within.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
@@ -112,16 +130,19 @@ def resume(
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         parts = build(settings, problem or problem_of(directory, settings.problem))
-        going = _Run(parts, figures, callbacks)
-        with interruptible(going.callbacks.interrupting) as interruption:
+        going = _Run(parts, figures, callbacks, host)
+        with going.interruptible() as interruption:
             return going.go_on(directory, state, [notice] if notice else [], interruption)
 
 
 class _Run:
     """The steps of one run, in order."""
 
-    def __init__(self, parts: Parts, figures: bool, callbacks: Sequence[Callback]) -> None:
+    def __init__(
+        self, parts: Parts, figures: bool, callbacks: Sequence[Callback], host: Host | None
+    ) -> None:
         self.parts = parts
+        self.host = host
         self.figures = figures
         self.callbacks = Callbacks(callbacks)
         self.at_start: dict[str, Any] = {}
@@ -131,13 +152,19 @@ class _Run:
         if settings.stop_error is not None and not parts.problem.has("solution"):
             raise SettingsError("stop_error: the problem has no solution to measure it against")
         self.trainer = Trainer(
-            build_objective(parts),
+            build_objective(parts, delegate=host.delegate if host else None),
             build_phases(parts),
             weighting=build_weighting(parts),
             error=lambda: relative_l2(compare(parts.model)),
             error_every=settings.error_every or (ERROR_EVERY if any(limited) else 0),
             save_every=settings.checkpoint_every,
         )
+
+    def interruptible(self) -> contextlib.AbstractContextManager[Interruption]:
+        """Within it, a wish to end is heard."""
+        if self.host is not None:
+            return contextlib.nullcontext(self.host.interruption)
+        return interruptible(self.callbacks.interrupting)
 
     def begin(
         self, runs: str | Path, path: str | Path | None, interruption: Interruption

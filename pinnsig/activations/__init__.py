@@ -3,6 +3,7 @@
 from pinnsig.activations.algebra import Scaled, Stretched, Sum
 from pinnsig.activations.base import MAX_ORDER, Activation
 from pinnsig.activations.expressions import parse_activation, parse_function
+from pinnsig.activations.joined import join, skeleton
 from pinnsig.activations.library import (
     Arctan,
     Erf,
@@ -44,9 +45,11 @@ __all__ = [
     "erf",
     "find_activation",
     "gd",
+    "join",
     "parse_activation",
     "parse_function",
     "register_activation",
+    "skeleton",
     "softsign",
     "softsign1",
     "softsign2",

@@ -23,10 +23,11 @@ def _multiply(derivative: Tensor, factor: float, singular: bool) -> Tensor:
     # An infinite factor would turn the zeros of a derivative into NaN.
     largest = torch.finfo(derivative.dtype).max
     derivative.mul_(min(factor, largest))
-    return _clamp(derivative) if singular or factor > largest else derivative
+    return clamp(derivative) if singular or factor > largest else derivative
 
 
-def _clamp(derivative: Tensor) -> Tensor:
+def clamp(derivative: Tensor) -> Tensor:
+    """Keep a singular derivative finite, in place."""
     largest = torch.finfo(derivative.dtype).max
     return derivative.clamp_(-largest, largest)
 
@@ -154,7 +155,7 @@ class Sum(Activation):
             for total, derivative in zip(totals, f._derivatives(x, order), strict=True):
                 total.add_(derivative)
                 if self.singular:
-                    _clamp(total)
+                    clamp(total)
         return totals
 
 

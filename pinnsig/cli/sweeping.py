@@ -8,13 +8,21 @@ import click
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
-from pinnsig.sweeps import Executor, SweepDirectory, SweepTable, plan, read_sweep
+from pinnsig.sweeps import (
+    Batched,
+    Executor,
+    SweepDirectory,
+    SweepTable,
+    choose_executor,
+    plan,
+    read_sweep,
+)
 from pinnsig.sweeps import sweep as run_sweep
 from pinnsig.sweeps.comparing import group_spreads, sign_tests
 from pinnsig.sweeps.estimate import estimated_seconds
 
 FAILED, INTERRUPTED = 1, 130
-RUNNING = ("workers", "retry", "figures", "keep_checkpoints")
+RUNNING = ("workers", "batch", "retry", "figures", "keep_checkpoints")
 RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 
 
@@ -27,6 +35,8 @@ RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 @click.option("--out", metavar="DIR", help="the sweep directory  [RUNS/sweeps/..., by settings]")
 @click.option("--runs", metavar="DIR", help="where sweep directories go  [runs]")
 @click.option("--workers", type=click.IntRange(1), help="processes on this machine  [1]")
+@click.option("--batch", metavar="auto|N|off",
+              help="train N runs at once in batches, which fills a GPU  [auto]")  # fmt: skip
 @click.option("--ray", "address", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
               help="run on a Ray cluster, by default the one of this machine")  # fmt: skip
 @click.option(
@@ -80,6 +90,8 @@ def sweep(
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     if address and given.get("workers"):
         raise click.UsageError("give either --workers, on this machine, or --ray")
+    if address and given.get("batch", "auto") not in ("auto", "off"):
+        raise click.UsageError("--batch trains on this machine: it cannot go with --ray")
     if dry_run:
         _list(given, as_json)
         return
@@ -159,16 +171,20 @@ def _list(given: dict[str, Any], as_json: bool) -> None:
     settings = {name: value for name, value in given.items() if name not in RUNNING}
     directory = plan(**settings)
     table = directory.table()
-    todo = [member.name for member in directory.left(given.get("retry", 1))]
+    left = directory.left(given.get("retry", 1))
+    todo = [member.name for member in left]
     workers = given.get("workers", 1)
+    executor = choose_executor(left, workers, given.get("batch", "auto"))
     seconds = estimated_seconds(directory, todo, workers)
     if as_json:
         print_json({"path": str(table.path), "todo": todo, "seconds": seconds, "rows": table.rows})
         return
     print_rows(table, ("status", "run"))
+    how = f"with {workers} worker{'s' if workers > 1 else ''}"
+    if isinstance(executor, Batched):
+        how = f"one after another, less in batches of {executor.workers}"
     click.echo(
-        f"{len(table)} runs in {table.path}, {len(todo)} to be run: about {duration(seconds)} "
-        f"with {workers} worker{'s' if workers > 1 else ''}"
+        f"{len(table)} runs in {table.path}, {len(todo)} to be run: about {duration(seconds)} {how}"
     )
 
 

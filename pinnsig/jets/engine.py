@@ -11,6 +11,7 @@ from pinnsig.errors import DerivativeError, SettingsError
 from pinnsig.jets.jet import Jet, Part
 from pinnsig.jets.plan import Alpha, Plan
 from pinnsig.jets.symbols import Listing, Symbol
+from pinnsig.networks import Stack
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
 """Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
@@ -22,12 +23,17 @@ class Carried:
     The network's own graph stays behind `table`, so that a loss is differentiated in two steps:
     down to the table, and from there by the engine.
 
+    Args:
+        weights: all that the network is made of.
+        made: the table, shape (K, N, outputs), differentiable in the weights.
+        members: dimensions of members that come first in the weights, 0 or 1.
+
     Attributes:
         table: shape (K, N, outputs), a leaf.
     """
 
-    def __init__(self, network: nn.Module, made: Tensor) -> None:
-        self.network, self.made = network, made
+    def __init__(self, weights: Iterable[Tensor], made: Tensor, members: int = 0) -> None:
+        self.weights, self.made, self.members = list(weights), made, members
         self.table = made.detach().requires_grad_(made.requires_grad)
 
     def add_gradient(
@@ -43,18 +49,19 @@ class Carried:
         Returns:
             The gradients in the leaves.
         """
-        parameters = list(self.network.parameters())
-        found = torch.autograd.grad(self.made, [*parameters, *leaves], cotangent, allow_unused=True)
-        own = zip(parameters, found, strict=False)
-        flat = [(torch.zeros_like(p) if g is None else g).flatten() for p, g in own]
-        into += torch.cat(flat)
-        return found[len(parameters) :]
+        weights = self.weights
+        found = torch.autograd.grad(self.made, [*weights, *leaves], cotangent, allow_unused=True)
+        own = zip(weights, found, strict=False)
+        flat = [(torch.zeros_like(w) if g is None else g).flatten(self.members) for w, g in own]
+        into += torch.cat(flat, dim=self.members)
+        return found[len(weights) :]
 
 
 class Engine(ABC):
     """Base of the derivative engines; all give the numbers of the nested one."""
 
     name: ClassVar[str]
+    stacks: ClassVar[bool] = False  # whether it has a `carry_stack`
 
     def __init__(self, deterministic: bool = False) -> None:
         self.deterministic = deterministic
@@ -90,7 +97,23 @@ class Engine(ABC):
             inputs: partials of the network's inputs, shape (K, N, inputs), where they are known.
         """
         del inputs
-        return Carried(network, self.partials(network, features, points, plan))
+        return Carried(network.parameters(), self.partials(network, features, points, plan))
+
+    def carry_stack(
+        self, stack: Stack, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """Partials of several networks, each at as many points of its own.
+
+        Args:
+            stack: the M networks.
+            features, plan: as for `partials`.
+            points: those of the first network, then those of the second, ..., (M * N, dimensions).
+
+        Returns:
+            A table of shape (K, M * N, outputs), whose gradient has shape (M, P').
+        """
+        del stack, features, points, plan
+        raise DerivativeError(f"engine {self.name} carries one network at a time")
 
     @abstractmethod
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
@@ -181,6 +204,12 @@ def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
             if part is not None:
                 stack[k, :, j] = cast(Tensor | float, part)
     return stack
+
+
+def input_partials(features: Features | None, points: Tensor, plan: Plan) -> Tensor:
+    """The partials of the network's inputs, shape (K, N, inputs)."""
+    jets = coordinate_jets(plan.coordinates, points)
+    return stack_partials(list(features(jets) if features else jets.values()), plan)
 
 
 def stack_inputs(columns: Sequence[Tensor]) -> Tensor:

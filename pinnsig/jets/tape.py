@@ -51,8 +51,12 @@ class Tape(ABC):
 class LayerTape(Tape):
     """The pass in torch's operations, layer by layer: any device, type and activation.
 
+    A first dimension of members may come before all others, of inputs, weights, table and gradient:
+    networks of one shape that are carried together, each at points of its own.
+
     Args:
-        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd.
+        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd and, with
+            members, contiguous.
         weights: weight and bias of each layer.
         kernel: the elementwise work of a layer.
         keep: whether there will be a way back.
@@ -62,30 +66,31 @@ class LayerTape(Tape):
         self, inputs: Tensor, weights: Sequence[Tensor], kernel: LayerKernel, keep: bool
     ) -> None:
         self.inputs, self.weights, self.kernel, self.keep = inputs, weights, kernel, keep
-        k, n, _ = inputs.shape
-        self.hidden, self.width = len(weights) // 2 - 1, weights[0].shape[0]
+        self.hidden, self.width = len(weights) // 2 - 1, weights[0].shape[-2]
+        self.product = torch.mm if weights[0].ndim == 2 else torch.bmm
         # room for every layer's h, and for z or the gradient before and after one layer
-        rows = (self.hidden if keep else 0) + 4
-        self.space = Workspace(rows * (k * n * self.width + 16), inputs)
+        stacks = (self.hidden if keep else 0) + 4
+        self.space = Workspace(stacks * (inputs.shape[:-1].numel() * self.width + 16), inputs)
         self.scratch = [self._stack() for _ in range(3)]
         self.layers: list[tuple[Tensor, Derivatives]] = []
 
     def _stack(self) -> Tensor:
-        return self.space.take(*self.inputs.shape[:2], self.width)
+        return self.space.take(*self.inputs.shape[:-1], self.width)
 
     @torch.no_grad()
     def forward(self) -> Tensor:
         """See `Tape.forward`."""
         z, h, order = self.inputs, self._stack(), self.kernel.plan.order + self.keep
         for i in range(self.hidden):
-            torch.mm(z.flatten(0, 1), self.weights[2 * i].T, out=h.flatten(0, 1))
+            self.product(_rows(z), self.weights[2 * i].mT, out=_rows(h))
             z = self.scratch[0]
-            f = self.kernel.forward(h, self.weights[2 * i + 1], z, order)
+            partials = _partials(h)
+            f = self.kernel.forward(partials, _bias(self.weights[2 * i + 1]), _partials(z), order)
             if self.keep:
-                self.layers.append((h, f))
+                self.layers.append((partials, f))
                 h = self._stack()
-        table = (z.flatten(0, 1) @ self.weights[-2].T).unflatten(0, z.shape[:2])
-        table[0] += self.weights[-1]
+        table = self.product(_rows(z), self.weights[-2].mT).unflatten(-2, z.shape[-3:-1])
+        _partials(table)[0] += _bias(self.weights[-1])
         return table
 
     @torch.no_grad()
@@ -94,10 +99,11 @@ class LayerTape(Tape):
         found = []
 
         def note(grad: Tensor, z: Tensor) -> None:
-            found.extend((grad[0].sum(0), (grad.flatten(0, 1).T @ z.flatten(0, 1)).flatten()))
+            weight = self.product(_rows(grad).mT, _rows(z))
+            found.extend((_partials(grad)[0].sum(-2), weight.flatten(-2)))
 
         below = self._reverse(cotangent, note, inputs)
-        into += torch.cat(found[::-1])
+        into += torch.cat(found[::-1], dim=-1)
         return below
 
     @torch.no_grad()
@@ -124,14 +130,51 @@ class LayerTape(Tape):
         grad = cotangent
         for i in reversed(range(len(self.layers) + 1)):
             if i:  # z is worked out again from h: that is quicker than fetching it from memory
-                self.kernel.again(*self.layers[i - 1], z)
+                self.kernel.again(*self.layers[i - 1], _partials(z))
             note(grad, z if i else self.inputs)
             if i:
                 below = turns[i % 2]
-                torch.mm(grad.flatten(0, 1), self.weights[2 * i], out=below.flatten(0, 1))
-                self.kernel.backward(below, *self.layers[i - 1])
+                self.product(_rows(grad), self.weights[2 * i], out=_rows(below))
+                self.kernel.backward(_partials(below), *self.layers[i - 1])
                 grad = below
         return grad @ self.weights[0] if inputs else None
+
+
+class TapesInTurn(Tape):
+    """Passes through several networks, one after another, as one with a dimension of members."""
+
+    def __init__(self, tapes: Sequence[Tape]) -> None:
+        self.tapes = tapes
+
+    def forward(self) -> Tensor:
+        """See `Tape.forward`; shape (M, K, N, outputs)."""
+        return torch.stack([tape.forward() for tape in self.tapes])
+
+    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+        """See `Tape.add_gradient`; shapes (M, P') and (M, K, N, inputs)."""
+        parts = zip(self.tapes, cotangent, into, strict=True)
+        found = [tape.add_gradient(c, own, inputs) for tape, c, own in parts]
+        return torch.stack([f for f in found if f is not None]) if inputs else None
+
+    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+        """See `Tape.write_rows`."""
+        parts = zip(self.tapes, cotangent, out, strict=True)
+        return torch.stack([tape.write_rows(c, stride, o) for tape, c, o in parts])
+
+
+def _rows(stack: Tensor) -> Tensor:
+    """From (..., K, N, W) to the factor of a matrix product, shape (..., K * N, W)."""
+    return stack.flatten(-3, -2)
+
+
+def _partials(stack: Tensor) -> Tensor:
+    """The same memory with the partials first: shape (K, ..., N, W)."""
+    return stack if stack.ndim == 3 else stack.movedim(-3, 0)
+
+
+def _bias(bias: Tensor) -> Tensor:
+    """From (W,) or (M, W) to what is added to stacks of points."""
+    return bias if bias.ndim == 1 else bias.unsqueeze(-2)
 
 
 def _by_row(stack: Tensor, stride: int) -> Tensor:

@@ -13,14 +13,13 @@ from pinnsig.jets.engine import (
     Carried,
     Engine,
     Features,
-    coordinate_jets,
+    input_partials,
     register_engine,
-    stack_partials,
 )
 from pinnsig.jets.kernels import LayerKernel
 from pinnsig.jets.plan import Plan
-from pinnsig.jets.tape import LayerTape, Tape
-from pinnsig.networks import FFNN
+from pinnsig.jets.tape import LayerTape, Tape, TapesInTurn
+from pinnsig.networks import FFNN, Stack
 
 
 def make_tape(
@@ -37,6 +36,22 @@ def make_tape(
         if library is not None:
             return CompiledTape(inputs, weights, library, keep)
     return LayerTape(inputs, weights, LayerKernel(activation, plan), keep)
+
+
+def make_stack_tape(stack: Stack, plan: Plan, inputs: Tensor) -> Tape:
+    """The same for several networks, each with inputs of its own: shape (M, K, N, inputs)."""
+    activations = [network.activation for network in stack.networks]
+    if inputs.device.type == "cpu":
+        libraries = [find_library(activation, plan, inputs.dtype) for activation in activations]
+        weights = zip(*(weight.unbind() for weight in stack.weights), strict=True)
+        found = [
+            CompiledTape(z, w, library, True)
+            for z, w, library in zip(inputs, weights, libraries, strict=True)
+            if library is not None
+        ]
+        if len(found) == len(stack):
+            return TapesInTurn(found)
+    return LayerTape(inputs, stack.weights, LayerKernel(stack.activation, plan), True)
 
 
 class _Propagate(torch.autograd.Function):
@@ -84,10 +99,32 @@ class _Taped(Carried):
         return torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
 
 
+class _TapedStack(Carried):
+    """The same for several networks, whose points stand one network after another."""
+
+    @torch.no_grad()
+    def __init__(self, stack: Stack, plan: Plan, inputs: Tensor) -> None:
+        self.stack = stack
+        self.tape = make_stack_tape(stack, plan, self._apart(inputs.detach()))
+        self.table = self.tape.forward().movedim(0, 1).flatten(1, 2).requires_grad_()
+
+    def _apart(self, stacked: Tensor) -> Tensor:
+        """From (K, M * N, columns) to (M, K, N, columns), contiguous."""
+        return stacked.unflatten(1, (len(self.stack), -1)).movedim(1, 0).contiguous()
+
+    def add_gradient(
+        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor | None, ...]:
+        """See `Carried.add_gradient`; inputs that depend on leaves are not for stacks."""
+        self.tape.add_gradient(self._apart(cotangent), into, False)
+        return (None,) * len(leaves)
+
+
 class JetsEngine(Engine):
     """Forward Taylor mode through an FFNN, with a hand-written reverse pass."""
 
     name: ClassVar[str] = "jets"
+    stacks: ClassVar[bool] = True
 
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
         """Only the layer structure of an FFNN is known to it."""
@@ -100,7 +137,7 @@ class JetsEngine(Engine):
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
     ) -> Tensor:
         """Partials by forward Taylor mode; see `Engine.partials`."""
-        net, z = self._start(network, features, points, plan)
+        net, z = self._start(network), input_partials(features, points, plan)
         return _Propagate.apply(net.activation, plan, z, *net.weights)  # type: ignore[return-value]
 
     def carry(
@@ -114,21 +151,21 @@ class JetsEngine(Engine):
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
-        if inputs is not None and isinstance(network, FFNN):
-            return _Taped(network, plan, inputs)
-        net, inputs = self._start(network, features, points, plan)
-        return _Taped(net, plan, inputs)
+        if inputs is None:
+            inputs = input_partials(features, points, plan)
+        return _Taped(self._start(network), plan, inputs)
+
+    def carry_stack(
+        self, stack: Stack, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """See `Engine.carry_stack`."""
+        return _TapedStack(stack, plan, input_partials(features, points, plan))
 
     @staticmethod
-    def _start(
-        network: nn.Module, features: Features | None, points: Tensor, plan: Plan
-    ) -> tuple[FFNN, Tensor]:
-        """The network, and the partials of its inputs."""
+    def _start(network: nn.Module) -> FFNN:
         if not isinstance(network, FFNN):
             raise DerivativeError(f"engine jets needs an FFNN, not a {type(network).__name__}")
-        coordinates = coordinate_jets(plan.coordinates, points)
-        inputs = list(features(coordinates)) if features else list(coordinates.values())
-        return network, stack_partials(inputs, plan)
+        return network
 
 
 register_engine(JetsEngine)

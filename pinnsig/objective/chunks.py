@@ -21,7 +21,7 @@ ELEMENTS_ELSEWHERE = 2**30
 ELEMENTS_PER_THREAD = 2**21
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """Some of a block's points, and where its terms stand among all terms.
 
@@ -67,11 +67,14 @@ class Cutter:
     Args:
         blocks: what is cut.
         parameters: the network's parameters, in whose matrices width and layers are read.
+        members: how many networks carry each chunk, every one at points of its own.
     """
 
-    def __init__(self, blocks: Sequence[Block], parameters: Sequence[Tensor]) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], parameters: Sequence[Tensor], members: int = 1
+    ) -> None:
         matrices = [p for p in parameters if p.ndim > 1]
-        self.blocks = blocks
+        self.blocks, self.members = blocks, members
         self.cpu = parameters[0].device.type == "cpu"
         self.width = max((p.shape[0] for p in matrices), default=1)
         self.layers = max(len(matrices), 1)
@@ -82,7 +85,7 @@ class Cutter:
         if not self.cpu:
             return 1
         rows = sum(len(block.plan) * len(block) for block in self.blocks)
-        work = rows * self.width * self.layers
+        work = self.members * rows * self.width * self.layers
         return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
 
     def chunks(self) -> list[Chunk]:
@@ -94,7 +97,7 @@ class Cutter:
 
     def _cut(self, threads: int) -> list[Chunk]:
         layers = min(self.layers, LAYERS_CPU) if self.cpu else self.layers
-        room = (ELEMENTS_CPU if self.cpu else ELEMENTS_ELSEWHERE) // layers
+        room = (ELEMENTS_CPU if self.cpu else ELEMENTS_ELSEWHERE) // layers // self.members
         found, first = [], 0
         for block in self.blocks:
             longest = max(room // (len(block.plan) * self.width), 64)

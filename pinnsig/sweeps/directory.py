@@ -101,6 +101,12 @@ class SweepDirectory:
         rows = [self._row(member, settings, failures) for member in members]
         return SweepTable(rows, settings, self.path, interrupted)
 
+    def renewed(self, table: SweepTable, member: Member, interrupted: bool = False) -> SweepTable:
+        """A table with one member's row as it is now; no other run is read."""
+        row = self._row(member, table.settings, self.failures())
+        rows = [row if old["run"] == member.name else old for old in table]
+        return SweepTable(rows, table.settings, self.path, interrupted)
+
     def status(self, name: str) -> str:
         """done, interrupted or missing; whether it failed is in `failures`."""
         return self._status(name, self._result(name))
@@ -154,9 +160,9 @@ class SweepDirectory:
             RunDirectory(self.path).write_json("sweep.json", data)
             yield
 
-    def write_results(self, interrupted: bool = False) -> SweepTable:
-        """Write the table down, and return it."""
-        table = self.table(interrupted)
+    def write_results(self, table: SweepTable | None = None) -> SweepTable:
+        """Write a table down, by default from the runs as they are, and return it."""
+        table = self.table() if table is None else table
         RunDirectory(self.path).write_bytes("results.csv", table.csv().encode())
         return table
 

@@ -7,6 +7,7 @@ from typing import Any
 from pinnsig.errors import SettingsError
 from pinnsig.settings import read_table
 from pinnsig.settings.checks import integer, unknown, word, yes_or_no
+from pinnsig.sweeps.batch_size import batch_setting
 
 
 def _zip(name: str, value: Any) -> bool | list[str]:
@@ -22,6 +23,7 @@ KEYS: dict[str, Callable[[str, Any], Any]] = {
     "out": word(),
     "runs": word(),
     "workers": integer(1),
+    "batch": batch_setting,
     "retry": integer(0),
     "figures": yes_or_no,
     "keep_checkpoints": yes_or_no,

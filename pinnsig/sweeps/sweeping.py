@@ -1,13 +1,16 @@
 """`sweep`: run what is missing of a grid, and return the table."""
 
+import contextlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinnsig.errors import ProblemError, SettingsError
+from pinnsig.errors import PinnsigError, ProblemError, SettingsError
 from pinnsig.problem import Problem
-from pinnsig.settings import resolve
+from pinnsig.settings import Settings, resolve
+from pinnsig.sweeps.batch_size import automatic_members, batch_setting
+from pinnsig.sweeps.batched import Batched
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.grid import Member, make_grid
@@ -39,6 +42,7 @@ def sweep(
     out: str | Path | None = None,
     runs: str | Path = "runs",
     workers: int = 1,
+    batch: int | str = "auto",
     executor: Executor | None = None,
     retry: int = 1,
     figures: bool = False,
@@ -59,6 +63,8 @@ def sweep(
         runs: where that one goes.
         workers: processes; 1 runs in this one. A script that asks for more must do so below
             `if __name__ == "__main__":`.
+        batch: how many runs train together in this process, their losses evaluated at once; `off`,
+            or `auto`: on a CUDA device that one run does not fill, as many as fill it.
         executor: another way to run them, such as `pinnsig.sweeps.ray_cluster.RayCluster`.
         retry: how many times, in all calls, a failed run is tried again.
         figures: whether to draw those of each run.
@@ -73,10 +79,11 @@ def sweep(
     """
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     directory = plan(problem, zip=zip, out=out, runs=runs, **given)
-    if workers < 1:
-        raise SettingsError(f"workers = {workers} must be at least 1")
-    runner = executor or (Pool(workers) if workers > 1 else InProcess())
-    return _Sweep(directory, runner, retry, watcher or SweepWatcher()).run(
+    if executor is None:
+        executor = choose_executor(directory.left(retry), workers, batch)
+    elif batch_setting("batch", batch) not in ("auto", "off"):
+        raise SettingsError(f"batch = {batch} trains in this process, and not on another executor")
+    return _Sweep(directory, executor, retry, watcher or SweepWatcher()).run(
         lambda member: Task(
             member.name,
             directory.path.absolute() / member.name,
@@ -86,6 +93,32 @@ def sweep(
             keep_checkpoints,
         )
     )
+
+
+def choose_executor(members: Sequence[Member], workers: int, batch: int | str) -> Executor:
+    """What runs members on this machine; see `sweep`.
+
+    Raises:
+        SettingsError: workers or batch that cannot be, or both.
+    """
+    if workers < 1:
+        raise SettingsError(f"workers = {workers} must be at least 1")
+    together = batch_setting("batch", batch)
+    if workers > 1:
+        if together not in ("auto", "off"):
+            raise SettingsError(
+                f"batch = {batch} trains in one process: it cannot go with workers = {workers}"
+            )
+        return Pool(workers)
+    if together == "auto":
+        together = automatic_members(list(_resolved(members)))
+    return InProcess() if together in ("off", 1) else Batched(int(together))
+
+
+def _resolved(members: Sequence[Member]) -> Iterator[Settings]:
+    for member in members:
+        with contextlib.suppress(PinnsigError):  # it will be a row with its reason
+            yield resolve(member.settings)
 
 
 def plan(
@@ -125,6 +158,7 @@ class _Sweep:
         self.executor = executor
         self.retry = retry
         self.watcher = watcher
+        self.table: SweepTable  # as written down last
 
     def run(self, make: Any) -> SweepTable:
         """Run what is left, with the task that `make` makes of each member."""
@@ -132,7 +166,8 @@ class _Sweep:
         with directory.locked():
             todo = {member.name: member for member in directory.left(self.retry)}
             workers = self.executor.workers
-            self.watcher.planned(directory.write_results(), list(todo), workers)
+            self.table = directory.write_results()
+            self.watcher.planned(self.table, list(todo), workers)
             interrupted = False
             while todo and not interrupted:
                 again: dict[str, Member] = {}
@@ -142,21 +177,21 @@ class _Sweep:
                         self.watcher.started(event.name, event.where)
                         continue
                     interrupted |= event.interrupted
-                    if self._note(event):
+                    if self._note(event, todo[event.name]):
                         again[event.name] = todo[event.name]
                 todo = again
-            table = directory.write_results(interrupted)
+            table = directory.write_results(directory.table(interrupted))
             directory.write_parquet(table)
         return table
 
-    def _note(self, event: Ended) -> bool:
+    def _note(self, event: Ended, member: Member) -> bool:
         """Write down how a run ended; returns whether to run it again now."""
         if event.reason is not None and not event.interrupted:
             self.directory.failed(event.name, event.reason)
         elif not event.interrupted:
             self.directory.succeeded(event.name)
-        table = self.directory.write_results(event.interrupted)
-        (row,) = table.where(run=event.name)
+        self.table = self.directory.renewed(self.table, member, event.interrupted)
+        (row,) = self.directory.write_results(self.table).where(run=event.name)
         again = event.killed and not event.interrupted and (row["attempts"] or 0) <= self.retry
         self.watcher.ended(row, again)
         return again

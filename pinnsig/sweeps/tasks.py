@@ -12,7 +12,7 @@ from pinnsig.checkpoints import NEWEST, PREVIOUS, load_checkpoint
 from pinnsig.errors import PinnsigError, RunError
 from pinnsig.problem import Problem
 from pinnsig.runs import RunDirectory
-from pinnsig.solver import Result, resume, solve
+from pinnsig.solver import Host, Result, resume, solve
 from pinnsig.training import INTERRUPTED
 
 
@@ -67,10 +67,11 @@ class Ended:
     interrupted: bool = False
 
 
-def perform(task: Task, callbacks: Sequence[Callback] = ()) -> Ended:
-    """Run a task to its end, from its checkpoint if it has one."""
+def perform(task: Task, callbacks: Sequence[Callback] = (), host: Host | None = None) -> Ended:
+    """Run a task to its end, from its checkpoint if it has one; within a host if there is one."""
     try:
-        result = _go_on(task, callbacks) if _can_go_on(task.path) else _begin(task, callbacks)
+        run = _go_on if _can_go_on(task.path) else _begin
+        result = run(task, callbacks=callbacks, host=host)
     except PinnsigError as error:
         return Ended(task.name, _one_line(str(error)))
     except Exception as error:  # a fault of the problem's own code, or no memory left
@@ -82,20 +83,18 @@ def perform(task: Task, callbacks: Sequence[Callback] = ()) -> Ended:
     return Ended(task.name, interrupted=interrupted)
 
 
-def _begin(task: Task, callbacks: Sequence[Callback]) -> Result:
+def _begin(task: Task, **options: Any) -> Result:
     if task.path.exists():  # killed before its first checkpoint
         with RunDirectory(task.path).locked():
             shutil.rmtree(task.path)
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solve(
-        task.kind or problem, path=task.path, figures=task.figures, callbacks=callbacks, **settings
-    )
+    return solve(task.kind or problem, path=task.path, figures=task.figures, **options, **settings)
 
 
-def _go_on(task: Task, callbacks: Sequence[Callback]) -> Result:
+def _go_on(task: Task, **options: Any) -> Result:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    return resume(task.path, problem=task.kind, figures=task.figures, callbacks=callbacks, **device)
+    return resume(task.path, problem=task.kind, figures=task.figures, **options, **device)
 
 
 def _can_go_on(path: Path) -> bool:

@@ -45,6 +45,20 @@ def test_zip_on_the_command_line(cli: Cli, tmp_path: Path):
     assert len(cli(*arguments, "--zip", "scale,lr").json()["rows"]) == 4
 
 
+def test_runs_in_batches(cli: Cli, tmp_path: Path):
+    arguments = ["sweep", "burgers", *FLAGS, "--seed", "0,1,2", "--batch", "2", "--out", tmp_path]
+    planned = cli(*arguments, "--dry-run").out
+    assert planned.endswith("one after another, less in batches of 2\n")
+    done = cli(*arguments)
+    assert done.code == 0
+    assert "running 1" in done.err  # beside the one that ended
+    assert "done 3/3" in done.err
+    path = tmp_path / "grid.toml"
+    path.write_text("problem = 'burgers'\n[sweep]\nbatch = 3\n", encoding="utf-8")
+    planned = cli("sweep", "--config", path, *FLAGS, "--seed", "0,1", "--dry-run").out
+    assert planned.endswith("less in batches of 3\n")
+
+
 def test_a_failed_run_is_exit_code_1(cli: Cli, tmp_path: Path, heat: Path):
     done = cli("sweep", heat, *FLAGS, "--set", "k=0.1,-1", "--runs", tmp_path)
     assert done.code == 1
@@ -76,6 +90,7 @@ def test_a_file_holds_a_sweep_and_flags_beat_it(cli: Cli, tmp_path: Path):
         ("sweep = 3", "must be a table"),
         ("[sweep]\nwrkers = 2", "did you mean workers"),
         ("[sweep]\nworkers = 0", "workers = 0 must be at least 1"),
+        ("[sweep]\nbatch = 0", "batch = 0 must be auto, off, or a number"),
         ("[sweep]\nzip = 'scale'", "must be true, or a list of names"),
         ("problem = 'burgers'\nsclae = [1, 2]", "did you mean scale"),
     ],
@@ -96,6 +111,10 @@ def test_a_file_that_cannot_be_is_refused(cli: Cli, tmp_path: Path, text: str, w
         (["sweep", "burgers", "--zip", "--scale", "1,2", "--seed", "1,2,3"], "as many of each"),
         (["sweep", "burgers", "--ray", "--workers", "2"], "either --workers"),
         (["sweep", "burgers", "--ray", "auto", "--ray-cpus", "0"], "--ray-cpus"),
+        (["sweep", "burgers", "--ray", "--batch", "3"], "cannot go with --ray"),
+        (["sweep", "burgers", "--workers", "2", "--batch", "3"], "cannot go with workers = 2"),
+        (["sweep", "burgers", "--batch", "x"], "must be auto, off, or a number"),
+        (["sweep", "burgers", "--batch", "0", "--dry-run"], "must be auto, off, or a number"),
         (["compare", "nowhere", "--by", "init"], "nowhere is no sweep directory"),
     ],
 )

@@ -16,7 +16,7 @@ from pinnsig.initializers import Xavier
 from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan
 from pinnsig.jets.fused import FusedEngine, Tuning
 from pinnsig.jets.fused.source import load_kernels
-from pinnsig.networks import FFNN
+from pinnsig.networks import FFNN, Stack
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -64,8 +64,8 @@ def network(plan: Plan, act="tanh", depth=3, width=7, outputs=1, dtype=torch.flo
     return made
 
 
-def inputs(plan: Plan, n: int, outputs: int = 1) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(1)
+def inputs(plan: Plan, n: int, outputs: int = 1, seed: int = 1) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
     points = torch.rand(n, len(plan.coordinates), generator=generator) * 2 - 1
     cotangent = torch.randn(len(plan), n, outputs, generator=generator)
     return points.to(DEVICE), cotangent.to(DEVICE)
@@ -172,6 +172,56 @@ def test_activations_far_from_and_near_to_zero(act):
     slack = 2e-6 * exact.abs() + 2e-7 * exact.abs().amax(1, keepdim=True).clamp(max=1e3)
     assert ((table - exact).abs() <= slack).all()
     assert gradient.isfinite().all()
+
+
+def together(engine: Engine, members: list[FFNN], plan: Plan, n: int):
+    """Tables and gradients of members carried together, and of each carried alone."""
+    outputs = members[0].linears[-1].out_features
+    points = torch.cat([inputs(plan, n, seed=m)[0] for m in range(len(members))])
+    cotangents = [inputs(plan, n, outputs, seed=m)[1] for m in range(len(members))]
+    flat = [torch.cat([w.detach().flatten() for w in net.weights]) for net in members]
+    values = torch.stack(flat)
+    carried = engine.carry_stack(Stack(members, values), None, points, plan)
+    gradients = torch.zeros_like(values)
+    carried.add_gradient(torch.cat(cotangents, dim=1), gradients, ())
+    tables = carried.table.detach().unflatten(1, (len(members), n)).unbind(1)
+    alone = [
+        evaluate(engine, net, points[m * n : (m + 1) * n], plan, cotangents[m])
+        for m, net in enumerate(members)
+    ]
+    return list(zip(tables, gradients, strict=True)), alone
+
+
+@pytest.mark.parametrize(
+    "acts",
+    [
+        ["tanh", "1.3*tanh", "tanh(2x)"],
+        ["erf", "erf"],
+        ["softsign2", "0.5*softsign2(3x)"],
+        ["2*tanh(3x)+softsign2.5/2", "tanh+softsign2.5"],
+    ],
+)
+@pytest.mark.parametrize(("width", "depth"), [(1, 1), (7, 3), (50, 2)])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_networks_together_as_alone(acts, width, depth, deterministic):
+    plan = plan_of("xx t")
+    members = [network(plan, act, depth, width, outputs=2) for act in acts]
+    for m, net in enumerate(members):
+        Xavier(sigma_b=0.3).fill(net, torch.Generator().manual_seed(m))
+    for mine, own in zip(*together(FusedEngine(deterministic), members, plan, 33), strict=True):
+        for found, expected in zip(mine, own, strict=True):
+            assert (found - expected).norm() <= 2e-6 * expected.norm()
+
+
+def test_one_kernel_serves_all_factors():
+    plan = plan_of("xx t")
+    kernels = [
+        load_kernels(stack.activation, plan)
+        for acts in (["tanh", "2*tanh"], ["1.3*tanh", "0.5*tanh", "tanh"])
+        for nets in [[network(plan, act) for act in acts]]
+        for stack in [Stack(nets, torch.zeros(len(nets), sum(w.numel() for w in nets[0].weights)))]
+    ]
+    assert kernels[0] is kernels[1]
 
 
 def test_learned_features_get_their_gradient():

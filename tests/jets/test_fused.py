@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pinnsig.activations import Tanh, parse_activation
+from pinnsig.activations import Tanh, join, parse_activation
 from pinnsig.jets import Plan
 from pinnsig.jets.fused import FORMS, FusedEngine, Tuning, register_form
 from pinnsig.jets.fused.engine import _triton_refusal
@@ -37,20 +37,28 @@ def test_kernels_in_the_interpreter():
 @pytest.mark.skipif(not HAS_TRITON, reason="Triton is not installed: pip install triton")
 @pytest.mark.skipif(interpreting(), reason="Triton interprets")
 @pytest.mark.parametrize("which", ["forward", "backward"])
-@pytest.mark.parametrize(("wanted", "width"), [([(2, 0), (0, 1)], 64), ([(0, 0)], 128)])
-def test_kernels_compile_without_a_gpu(wanted, width, which):
+@pytest.mark.parametrize(
+    ("wanted", "width", "acts"),
+    [
+        ([(2, 0), (0, 1)], 64, ["tanh(2x)+softsign2.5+erf"]),
+        ([(0, 0)], 128, ["tanh(2x)+softsign2.5+erf"]),
+        ([(2, 0), (0, 1)], 64, ["tanh", "1.3*tanh(2x)"]),  # of several networks
+    ],
+)
+def test_kernels_compile_without_a_gpu(wanted, width, acts, which):
     """What the interpreter lets pass, the compiler may not; it needs no device."""
     from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingImports]
     from triton.compiler import ASTSource, compile  # pyright: ignore[reportMissingImports]
 
     plan = Plan.closing(("x", "t"), wanted)
-    kernel = getattr(load_kernels(parse_activation("tanh(2x)+softsign2.5+erf"), plan), which)
+    activation = join([parse_activation(act) for act in acts])
+    assert activation is not None
+    kernel = getattr(load_kernels(activation, plan), which)
     options = Tuning().options(len(plan), width)
     launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
     constants = {"LAYERS": 3, "SAVE": True, **options}
-    kinds = {"points": "i32", "start": "i32", "slabs": "i32"} | dict.fromkeys(
-        constants, "constexpr"
-    )
+    numbers = ("points", "members", "start", "slabs")
+    kinds = dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
     signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
     places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
     source = ASTSource(fn=kernel, signature=signature, constexprs=places)

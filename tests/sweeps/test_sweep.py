@@ -89,6 +89,23 @@ def test_the_table_is_rebuilt_from_the_runs(tmp_path: Path):
     assert (table.path / "results.csv").read_text(encoding="utf-8") == again.csv()
 
 
+def test_each_result_is_read_a_few_times_whatever_the_number_of_runs(tmp_path: Path, monkeypatch):
+    flags = {**GRID, "out": tmp_path / "sweep"}
+    pinnsig.sweep("burgers", **{**flags, "seed": 0})
+    reads: list[Path] = []
+    read = RunDirectory.read_json
+    monkeypatch.setattr(
+        RunDirectory,
+        "read_json",
+        lambda self, name: reads.append(self.path / name) or read(self, name),
+    )
+    table = pinnsig.sweep("burgers", **flags)
+    counts = {name: reads.count(table.path / name / "result.json") for name in table.column("run")}
+    assert len(counts) == 8
+    assert max(counts.values()) <= 5
+    assert (table.path / "results.csv").read_text(encoding="utf-8") == table.csv()
+
+
 def test_a_failed_run_is_a_row_and_is_tried_once_more(tmp_path: Path, heat: Path):
     flags = {**SMALL, "set": {"k": [0.1, -1.0, 0.2]}, "out": tmp_path / "sweep"}
     table = pinnsig.sweep(heat, **flags)

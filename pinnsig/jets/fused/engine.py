@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from pinnsig.activations import Activation
 from pinnsig.errors import DerivativeError
-from pinnsig.jets.engine import Engine, Features, coordinate_jets, register_engine, stack_partials
+from pinnsig.jets.engine import Carried, Engine, Features, input_partials, register_engine
 from pinnsig.jets.fused.forms import NoFormError, write_activation
 from pinnsig.jets.fused.operation import Tuning, Work, interpreting, propagate
 from pinnsig.jets.plan import Plan
-from pinnsig.networks import FFNN
+from pinnsig.networks import FFNN, Stack
 
 MAX_WIDTH = 128
 MAX_PARTIALS = 10  # all those of order <= 2 in three coordinates
@@ -32,6 +33,7 @@ class FusedEngine(Engine):
     """
 
     name: ClassVar[str] = "fused"
+    stacks: ClassVar[bool] = True
 
     def __init__(self, deterministic: bool = False, tuning: Tuning | None = None) -> None:
         super().__init__(deterministic)
@@ -62,26 +64,54 @@ class FusedEngine(Engine):
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
     ) -> Tensor:
         """Partials by fused forward Taylor mode; see `Engine.partials`."""
+        net = self._checked(network, plan)
+        z = input_partials(features, points, plan)
+        return self._through(net.weights, net.activation, None, z, plan)
+
+    def carry_stack(
+        self, stack: Stack, features: Features | None, points: Tensor, plan: Plan
+    ) -> Carried:
+        """See `Engine.carry_stack`."""
+        self._checked(stack.networks[0], plan)
+        weights = [weight.detach().requires_grad_() for weight in stack.weights]
+        z = input_partials(features, points, plan).unflatten(1, (len(stack), -1))
+        table = self._through(weights, stack.activation, stack.factors, z, plan)
+        return Carried(weights, table.flatten(1, 2), members=1)
+
+    def _checked(self, network: nn.Module, plan: Plan) -> FFNN:
         reason = self.refusal(network, plan)
         if reason is not None or not isinstance(network, FFNN):
             raise DerivativeError(f"engine {self.name} cannot be used: {reason}")
-        coordinates = coordinate_jets(plan.coordinates, points)
-        inputs = list(features(coordinates)) if features else list(coordinates.values())
-        z = stack_partials(inputs, plan)
+        return network
+
+    def _through(
+        self,
+        weights: Sequence[Tensor],
+        activation: Activation,
+        factors: Tensor | None,
+        z: Tensor,
+        plan: Plan,
+    ) -> Tensor:
+        """Partials of the outputs from those of the inputs, shape (K, N, inputs).
+
+        Of several networks, the weights' first dimension is that of the members, and so is the
+        second one of the partials.
+        """
         # one more input, the constant 1 whose partials are 0, carries the first bias
-        one = pad(torch.ones_like(z[:1, :, :1]), (0, 0, 0, 0, 0, len(plan) - 1))
-        first, *hidden, last = network.linears
+        one = torch.zeros_like(z[..., :1])
+        one[0] = 1
+        (first, *hidden, last), (first_bias, *biases, last_bias) = weights[::2], weights[1::2]
         # units beyond the network's own have no weights: they stay exactly zero
-        width = max(16, 1 << (first.out_features - 1).bit_length())
-        spare = width - first.out_features
-        first_weights = pad(torch.column_stack([first.weight, first.bias]), (0, 0, 0, spare))
-        h = torch.cat([z, one], dim=2) @ first_weights.T
-        weights = _stacked([layer.weight for layer in hidden], (width, width), z)
-        biases = _stacked([layer.bias for layer in hidden], (width,), z)
-        save = torch.is_grad_enabled() and any(t.requires_grad for t in (h, weights, biases))
-        work = Work(plan, network.activation, self.deterministic, save, self.tuning)
-        out = propagate(h, weights, biases, work) @ pad(last.weight, (0, spare)).T
-        return torch.cat([out[:1] + last.bias, out[1:]])
+        width = max(16, 1 << (first_bias.shape[-1] - 1).bit_length())
+        spare = width - first_bias.shape[-1]
+        first = pad(torch.cat([first, first_bias.unsqueeze(-1)], -1), (0, 0, 0, spare))
+        h = torch.cat([z, one], -1) @ first.mT
+        matrices = _stacked(hidden, (width, width), first)
+        shifts = _stacked(biases, (width,), first_bias)
+        save = torch.is_grad_enabled() and any(t.requires_grad for t in (h, matrices, shifts))
+        work = Work(plan, activation, factors, self.deterministic, save, self.tuning)
+        out = propagate(h, matrices, shifts, work) @ pad(last, (0, spare)).mT
+        return torch.cat([out[:1] + last_bias.unsqueeze(-2), out[1:]])
 
 
 def _device_refusal(device: torch.device) -> str | None:
@@ -104,11 +134,15 @@ def _triton_refusal() -> str | None:
 
 
 def _stacked(tensors: Sequence[Tensor], size: tuple[int, ...], like: Tensor) -> Tensor:
-    """Tensors of one shape as one tensor, each padded with zeros to the size."""
+    """Tensors of one shape as one tensor, each padded with zeros to the size.
+
+    Dimensions of members stay before that of the layers.
+    """
+    own = len(size)
     if not tensors:
-        return like.new_zeros(0, *size)
-    spare = [size[-1] - tensors[0].shape[-1]] * len(size)
-    return pad(torch.stack(list(tensors)), [n for extra in spare for n in (0, extra)])
+        return like.new_zeros(*like.shape[:-own], 0, *size)
+    spare = size[-1] - tensors[0].shape[-1]
+    return pad(torch.stack(list(tensors), dim=-own - 1), [0, spare] * own)
 
 
 register_engine(FusedEngine)

@@ -9,11 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 from pinnsig.activations import Activation, Scaled, Stretched, Sum
+from pinnsig.activations.joined import ScaledEach, StretchedEach, joined_factors
 
-NameOf = Callable[[Activation], str]
-"""Gives the name of the device function of an inner activation."""
+Call = Callable[[Activation, str], str]
+"""Gives the call of an inner activation's device function at an argument."""
 
-Form = Callable[[Any, NameOf], str]
+Form = Callable[[Any, Call], str]
 """Gives the body of an activation's device function of x, ending in `return f, f1, f2, f3`."""
 
 FORMS: dict[type[Activation], Form] = {}
@@ -68,8 +69,13 @@ def register_form(cls: type[Activation], form: Form | str) -> None:
         cls: the class; its subclasses are not included.
         form: the body as text, or a function of the activation that writes it.
     """
-    FORMS[cls] = form if callable(form) else lambda _f, _name_of: form
+    FORMS[cls] = form if callable(form) else lambda _f, _call: form
     write_activation.cache_clear()
+
+
+def factor_names(activation: Activation) -> list[str]:
+    """The factors of a joined activation, which its device functions take after x."""
+    return [f"factor{slot}" for slot in range(len(joined_factors(activation)))]
 
 
 @lru_cache(maxsize=256)
@@ -81,40 +87,53 @@ def write_activation(activation: Activation) -> tuple[str, str]:
     """
     names: dict[Activation, str] = {}
     parts = [HELPERS]
+    factors = "".join(f", {name}" for name in factor_names(activation))
 
     def name_of(f: Activation) -> str:
         if f not in names:
             if type(f) not in FORMS:
                 raise NoFormError(f"activation {f} has no kernel form")
-            lines = FORMS[type(f)](f, name_of).strip().splitlines()
-            body = "\n".join(f"    {line.strip()}" for line in lines)
+            written = FORMS[type(f)](f, lambda inner, x: f"{name_of(inner)}({x}{factors})")
+            body = "\n".join(f"    {line.strip()}" for line in written.strip().splitlines())
             names[f] = f"activation{len(names)}"
-            parts.append(f"\n\n@triton.jit\ndef {names[f]}(x):\n{body}\n")
+            parts.append(f"\n\n@triton.jit\ndef {names[f]}(x{factors}):\n{body}\n")
         return names[f]
 
     outermost = name_of(activation)
     return "".join(parts), outermost
 
 
-def _scaled(f: Scaled, name_of: NameOf) -> str:
-    return _multiplied(f"{name_of(f.inner)}(x)", [f.factor] * 4, f.singular)
+def _scaled(f: Scaled, call: Call) -> str:
+    return _multiplied(call(f.inner, "x"), [f.factor] * 4, f.singular)
 
 
-def _stretched(f: Stretched, name_of: NameOf) -> str:
-    inner = f"{name_of(f.inner)}({min(f.factor, LARGEST)!r} * x)"
+def _stretched(f: Stretched, call: Call) -> str:
+    inner = call(f.inner, f"{min(f.factor, LARGEST)!r} * x")
     return _multiplied(inner, [f.factor**n for n in range(4)], f.singular)
 
 
-def _multiplied(call: str, factors: list[float], singular: bool) -> str:
+def _multiplied(inner: str, factors: list[float], singular: bool) -> str:
     # an infinite factor would turn the zeros of a derivative into NaN
     terms = [f"{min(c, LARGEST)!r} * v{n}" for n, c in enumerate(factors)]
     bound = [singular or c > LARGEST for c in factors]
-    return f"v0, v1, v2, v3 = {call}\nreturn {_listed(terms, bound)}"
+    return f"v0, v1, v2, v3 = {inner}\nreturn {_listed(terms, bound)}"
 
 
-def _sum(f: Sum, name_of: NameOf) -> str:
+def _scaled_each(f: ScaledEach, call: Call) -> str:
+    terms = [f"factor{f.slot} * v{n}" for n in range(4)]
+    return f"v0, v1, v2, v3 = {call(f.inner, 'x')}\nreturn {_listed(terms, [f.singular] * 4)}"
+
+
+def _stretched_each(f: StretchedEach, call: Call) -> str:
+    c = f"factor{f.slot}"
+    terms = [" * ".join([f"v{n}", *[c] * n]) for n in range(4)]
+    bound = [False, *[f.singular] * 3]
+    return f"v0, v1, v2, v3 = {call(f.inner, f'{c} * x')}\nreturn {_listed(terms, bound)}"
+
+
+def _sum(f: Sum, call: Call) -> str:
     lines = [
-        f"{', '.join(f'v{i}_{n}' for n in range(4))} = {name_of(term)}(x)"
+        f"{', '.join(f'v{i}_{n}' for n in range(4))} = {call(term, 'x')}"
         for i, term in enumerate(f.terms)
     ]
     totals = [" + ".join(f"v{i}_{n}" for i in range(len(f.terms))) for n in range(4)]
@@ -127,4 +146,6 @@ def _listed(terms: list[str], bound: list[bool]) -> str:
 
 register_form(Scaled, _scaled)
 register_form(Stretched, _stretched)
+register_form(ScaledEach, _scaled_each)
+register_form(StretchedEach, _stretched_each)
 register_form(Sum, _sum)

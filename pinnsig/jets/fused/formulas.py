@@ -5,10 +5,10 @@ Those modules say why each formula is written as it is.
 
 from pinnsig.activations import Arctan, Erf, Gudermannian, Softsign, Tanh
 from pinnsig.activations.softsigns import _polynomials
-from pinnsig.jets.fused.forms import NameOf, register_form
+from pinnsig.jets.fused.forms import Call, register_form
 
 
-def _softsign(f: Softsign, _name_of: NameOf) -> str:
+def _softsign(f: Softsign, _call: Call) -> str:
     """As in `Softsign._derivatives`, written out for its k."""
     lines = [
         "a = tl.abs(x)",

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import torch
@@ -74,7 +75,8 @@ class Work:
 
     Attributes:
         plan: the K partials.
-        activation: the hidden activation.
+        activation: the hidden activation; of several networks the joined one.
+        factors: those of a joined activation, shape (slots, M); None where it has none.
         deterministic: whether the gradient must be the same bit for bit in every run.
         save: whether there will be a backward pass.
         tuning: how the kernels run.
@@ -82,22 +84,24 @@ class Work:
 
     plan: Plan
     activation: Activation
+    factors: Tensor | None
     deterministic: bool
     save: bool
     tuning: Tuning
 
 
 def propagate(first: Tensor, weights: Tensor, biases: Tensor, work: Work) -> Tensor:
-    """Carry a stack of partials through the hidden layers.
+    """Carry a stack of partials through the hidden layers of one network or of M.
 
     Args:
-        first: pre-activations of the first hidden layer, shape (K, N, W), W a power of two >= 16.
-        weights: of the further hidden layers, shape (layers, W, W).
-        biases: of the further hidden layers, shape (layers, W).
+        first: pre-activations of the first hidden layer, shape (K, N, W) or (K, M, N, W), W a power
+            of two >= 16.
+        weights: of the further hidden layers, shape (layers, W, W) or (M, layers, W, W).
+        biases: of the further hidden layers, shape (layers, W) or (M, layers, W).
         work: all the rest.
 
     Returns:
-        Outputs of the last hidden layer, shape (K, N, W), differentiable in the tensors.
+        Outputs of the last hidden layer, of the shape of `first`, differentiable in the tensors.
     """
     return _Propagate.apply(first, weights, biases, work)  # pyright: ignore[reportReturnType]
 
@@ -108,49 +112,51 @@ class _Propagate(torch.autograd.Function):
         ctx: Any, first: Tensor, weights: Tensor, biases: Tensor, work: Work
     ) -> Tensor:
         first, weights, biases = first.contiguous(), weights.contiguous(), biases.contiguous()
-        partials, points, width = first.shape
-        layers = len(weights)
+        partials, *members, points, width = first.shape
+        layers, members = weights.shape[-3], prod(members)
         last = torch.empty_like(first)
         # pre-activations of every hidden layer; the kernel is given some address in any case
         hidden = first.new_empty(layers + 1, *first.shape) if work.save else last
+        factors = work.factors if work.factors is not None else biases
         if points:
             kernel = load_kernels(work.activation, work.plan).forward
             blocks = -(-points // work.tuning.block)
             with torch.cuda.device_of(first):
-                kernel[(blocks,)](
-                    first, weights, biases, hidden, last, points, LAYERS=layers, SAVE=work.save,
-                    **work.tuning.options(partials, width),
+                kernel[(blocks, members)](
+                    first, weights, biases, factors, hidden, last, points, members,
+                    LAYERS=layers, SAVE=work.save, **work.tuning.options(partials, width),
                 )  # fmt: skip
         ctx.work = work
         if work.save:
-            ctx.save_for_backward(weights, hidden)
+            ctx.save_for_backward(weights, factors, hidden)
         return last
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         work: Work = ctx.work
-        weights, hidden = ctx.saved_tensors
+        weights, factors, hidden = ctx.saved_tensors
         grad = grads[0].contiguous()
-        partials, points, width = grad.shape
-        layers, blocks = len(weights), -(-points // work.tuning.block)
+        partials, *members, points, width = grad.shape
+        layers, members, blocks = weights.shape[-3], prod(members), -(-points // work.tuning.block)
         slabs = _exclusive_slabs(weights) if work.deterministic else work.tuning.slabs
         slabs = max(1, min(slabs, blocks))
         grad_first = torch.empty_like(grad)
-        grad_weights = grad.new_zeros(slabs, layers, width, width)
-        grad_biases = grad.new_zeros(slabs, layers, width)
+        grad_weights = grad.new_zeros(members, slabs, layers, width, width)
+        grad_biases = grad.new_zeros(members, slabs, layers, width)
         kernel = load_kernels(work.activation, work.plan).backward
         # A slab that one program at a time adds to is filled in a fixed order: launches follow
         # one another, and so do a program's own additions.
         stride = slabs if work.deterministic else max(1, blocks)
         for start in range(0, blocks, stride):
             with torch.cuda.device_of(grad):
-                kernel[(min(stride, blocks - start),)](
-                    grad, weights, hidden, grad_first, grad_weights, grad_biases,
-                    points, start, slabs, LAYERS=layers,
+                kernel[(min(stride, blocks - start), members)](
+                    grad, weights, factors, hidden, grad_first, grad_weights, grad_biases,
+                    points, members, start, slabs, LAYERS=layers,
                     **work.tuning.options(partials, width),
                 )  # fmt: skip
-        return grad_first, grad_weights.sum(0), grad_biases.sum(0), None
+        own = weights.shape[:-1]
+        return grad_first, grad_weights.sum(1).view_as(weights), grad_biases.sum(1).view(own), None
 
 
 def _exclusive_slabs(weights: Tensor) -> int:

@@ -1,8 +1,8 @@
 """Writes the kernels of a plan and an activation as Triton source, and loads them.
 
-A program carries all K partials of a block of points as K tiles h0, h1, ... of shape (BLOCK,
-WIDTH) through all hidden layers. Triton has no lists of tiles whose length is a parameter, so
-the K copies of each line are written out here.
+A program carries all K partials of a block of one member's points as K tiles h0, h1, ... of shape
+(BLOCK, WIDTH) through all hidden layers. Triton has no lists of tiles whose length is a parameter,
+so the K copies of each line are written out here.
 """
 
 import hashlib
@@ -11,24 +11,29 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pinnsig.activations import Activation
-from pinnsig.jets.fused.forms import write_activation
+from pinnsig.jets.fused.forms import factor_names, write_activation
 from pinnsig.jets.plan import Plan
 
 _FORWARD = """
 
-@triton.jit(do_not_specialize=["points"])
-def forward(first, weights, biases, hidden, last, points, LAYERS: tl.constexpr,
+@triton.jit(do_not_specialize=["points", "members"])
+def forward(first, weights, biases, factors, hidden, last, points, members, LAYERS: tl.constexpr,
             WIDTH: tl.constexpr, BLOCK: tl.constexpr, SAVE: tl.constexpr, PRECISION: tl.constexpr):
     block = tl.program_id(0).to(tl.int64)
-    plane = points.to(tl.int64) * WIDTH
+    member = tl.program_id(1).to(tl.int64)
+    {load_factors}
+    own = points.to(tl.int64) * WIDTH
+    plane = members * own
     units = tl.arange(0, WIDTH)
     rows = tl.arange(0, BLOCK)
     inside = (block * BLOCK + rows < points)[:, None]
     at = rows[:, None] * WIDTH + units[None, :]
     matrix = units[:, None] * WIDTH + units[None, :]
-    first += block * BLOCK * WIDTH
-    hidden += block * BLOCK * WIDTH
-    last += block * BLOCK * WIDTH
+    first += member * own + block * BLOCK * WIDTH
+    hidden += member * own + block * BLOCK * WIDTH
+    last += member * own + block * BLOCK * WIDTH
+    weights += member * LAYERS * WIDTH * WIDTH
+    biases += member * LAYERS * WIDTH
     {load_first}
     for layer in range(LAYERS):
         if SAVE:
@@ -50,22 +55,25 @@ def forward(first, weights, biases, hidden, last, points, LAYERS: tl.constexpr,
 # slabs: the fewer programs share a slab, the fewer collide.
 _BACKWARD = """
 
-@triton.jit(do_not_specialize=["points", "start", "slabs"])
-def backward(grad, weights, hidden, grad_first, grad_weights, grad_biases, points, start, slabs,
-             LAYERS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+@triton.jit(do_not_specialize=["points", "members", "start", "slabs"])
+def backward(grad, weights, factors, hidden, grad_first, grad_weights, grad_biases, points, members,
+             start, slabs, LAYERS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
              PRECISION: tl.constexpr):
-    slab = (tl.program_id(0) % slabs).to(tl.int64)
+    member = tl.program_id(1).to(tl.int64)
+    slab = member * slabs + tl.program_id(0) % slabs
     block = (start + tl.program_id(0)).to(tl.int64)
-    plane = points.to(tl.int64) * WIDTH
+    {load_factors}
+    own = points.to(tl.int64) * WIDTH
+    plane = members * own
     units = tl.arange(0, WIDTH)
     rows = tl.arange(0, BLOCK)
     inside = (block * BLOCK + rows < points)[:, None]
     at = rows[:, None] * WIDTH + units[None, :]
     matrix = units[:, None] * WIDTH + units[None, :]
-    grad += block * BLOCK * WIDTH
-    grad_first += block * BLOCK * WIDTH
-    hidden += block * BLOCK * WIDTH + LAYERS * {K} * plane
-    weights += LAYERS * WIDTH * WIDTH
+    grad += member * own + block * BLOCK * WIDTH
+    grad_first += member * own + block * BLOCK * WIDTH
+    hidden += member * own + block * BLOCK * WIDTH + LAYERS * {K} * plane
+    weights += (member + 1) * LAYERS * WIDTH * WIDTH
     grad_weights += (slab + 1) * LAYERS * WIDTH * WIDTH
     grad_biases += (slab + 1) * LAYERS * WIDTH
     {load_hidden_last}
@@ -115,10 +123,15 @@ def write_source(activation: Activation, plan: Plan) -> str:
     functions, f = write_activation(activation)
     every = range(len(plan))
     dot = "tl.dot({}, {}, input_precision=PRECISION)"
-    evaluate = f"f0, f1, f2, f3 = {f}(h0)"
+    names = factor_names(activation)
+    evaluate = f"f0, f1, f2, f3 = {f}({', '.join(['h0', *names])})"
     outer = [dot.format("tl.trans(g0)", "z0")]
     outer += [f"tl.dot(tl.trans(g{k}), z{k}, dw, input_precision=PRECISION)" for k in every[1:]]
     parts = {
+        "load_factors": [
+            f"{name} = tl.load(factors + {slot} * members + member)"
+            for slot, name in enumerate(names)
+        ],
         "load_first": _load("h", "first", every),
         "save": _store("h", "hidden", every),
         "activate": [evaluate, *_activate(plan)],

@@ -1,0 +1,185 @@
+"""Loss and gradient of several runs in one pass, each at its own weights and points.
+
+Residuals are pointwise, so the problem's code is given the points of all members, one member after
+another, and its results are taken apart again.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from pinnsig.activations import skeleton
+from pinnsig.capture import Recorded
+from pinnsig.jets import features_of
+from pinnsig.networks import FFNN, Stack
+from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.loss import Objective
+from pinnsig.objective.residuals import Evaluator
+from pinnsig.objective.workers import balance, run_shares
+
+FAULTS = 3  # one after another, with which it is not a member's but the batch's own
+
+
+def batch_key(objective: Objective) -> Hashable | None:
+    """What objectives must have in common to make a `Batch`; None for one that goes alone.
+
+    Alone go those that learn coefficients or weight their points, whose engine carries one network
+    at a time, or whose gradients have to be the same bit for bit whoever is evaluated beside them.
+    """
+    engine, model = objective.engine, objective.model
+    problem, network = model.problem, model.network
+    if (
+        not engine.stacks
+        or not isinstance(network, FFNN)
+        or model.start
+        or objective.attention is not None
+        or objective.deterministic
+    ):
+        return None
+    values, blocks = objective.flat.values, objective.blocks
+    return (
+        # a user's file is imported anew by each run, so that its class is another one
+        (type(problem).__module__, type(problem).__qualname__, repr(problem.values())),
+        (type(engine), skeleton(network.activation)),
+        (values.dtype, values.device, tuple(weight.shape for weight in network.weights)),
+        tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in blocks),
+    )
+
+
+class Batches:
+    """Evaluates objectives, those together that can be.
+
+    What a batch is made of is kept while the same objectives come again.
+
+    Args:
+        largest: members of one batch at most.
+    """
+
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self._keys: WeakKeyDictionary[Objective, Hashable] = WeakKeyDictionary()
+        self._kept: dict[tuple[int, ...], Batch] = {}
+        self._faults: dict[Hashable, int] = {}  # one after another, by key
+
+    def evaluate(self, objectives: Sequence[Objective]) -> list[Tensor | None]:
+        """What a `Delegate` gives for each: None for those that are to evaluate themselves."""
+        answers: dict[Objective, Tensor] = {}
+        batches = {tuple(map(id, batch)): batch for batch in self._batches(objectives)}
+        # the memory of those that have had their time is free before others are made
+        self._kept = {name: batch for name, batch in self._kept.items() if name in batches}
+        for name, members in batches.items():
+            key = self._keys[members[0]]
+            try:
+                if name not in self._kept:
+                    self._kept[name] = Batch(members)
+                answers.update(zip(members, self._kept[name].evaluate(), strict=True))
+                self._faults.pop(key, None)
+            except torch.OutOfMemoryError:
+                self._kept.pop(name, None)
+                self.largest = len(members) // 2
+            except Exception:  # evaluated alone, each meets its own fault
+                self._kept.pop(name, None)
+                self._faults[key] = self._faults.get(key, 0) + 1
+        return [answers.get(objective) for objective in objectives]
+
+    def _batches(self, objectives: Sequence[Objective]) -> Iterator[list[Objective]]:
+        groups: dict[Hashable, list[Objective]] = {}
+        for objective in objectives:
+            if objective not in self._keys:
+                self._keys[objective] = batch_key(objective)
+            groups.setdefault(self._keys[objective], []).append(objective)
+        for key, group in groups.items():
+            if key is None or self._faults.get(key, 0) >= FAULTS:
+                continue
+            for start in range(0, len(group), max(self.largest, 1)):
+                members = group[start : start + self.largest]
+                if len(members) > 1:
+                    yield members
+
+
+class Batch:
+    """Objectives of one key, evaluated together.
+
+    Args:
+        objectives: the members, two or more.
+
+    Attributes:
+        recorded: the work, which a GPU replays while the batch stays as it is.
+    """
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self.objectives = list(objectives)
+        first = self.objectives[0]
+        self.problem, self.engine = first.model.problem, first.engine
+        self.values = torch.stack([o.flat.values for o in self.objectives])
+        networks = [o.model.network for o in self.objectives]
+        self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
+        self.evaluator = Evaluator(self.problem, self.values)
+        self.cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
+        everyones = zip(*(o.blocks for o in self.objectives), strict=True)
+        self.blocks = {blocks[0].name: blocks for blocks in everyones}
+        self._joined: dict[Chunk, Chunk] = {}
+        self.recorded = Recorded(self._run, self.values.device)
+
+    def evaluate(self) -> list[Tensor]:
+        """Set every member's `flat.gradient`; what a `Delegate` gives, for each member."""
+        found = self.recorded()
+        assert found is not None
+        return [terms.expand(2, -1) for terms in found]
+
+    def _run(self) -> Tensor:
+        """Mean squares of all terms, shape (M, terms), and every member's gradient."""
+        torch.stack([o.flat.values for o in self.objectives], out=self.values)
+        weights = torch.stack([o.weights for o in self.objectives])
+        chunks, threads = self.cutter.chunks(), self.cutter.threads()
+        shares = [share for share in balance([c.cost for c in chunks], threads) if share]
+
+        def work(share: int) -> tuple[Tensor, Tensor]:
+            terms, slopes = torch.zeros_like(weights), torch.zeros_like(self.values)
+            with torch.enable_grad():
+                for job in shares[share]:
+                    terms[:, chunks[job].terms] += self._visit(chunks[job], weights, slopes)
+            return terms, slopes
+
+        found = run_shares(work, len(shares))
+        terms, slopes = found[0]
+        for more, steeper in found[1:]:  # in order, so the same every time
+            terms, slopes = terms + more, slopes + steeper
+        for objective, slope in zip(self.objectives, slopes, strict=True):
+            objective.flat.gradient.copy_(slope)
+        return terms
+
+    def _visit(self, chunk: Chunk, weights: Tensor, slopes: Tensor) -> Tensor:
+        """A chunk's share of its block's mean squares, shape (M, terms of the block).
+
+        Its share of the gradients is added to `slopes`, shape (M, P).
+        """
+        block, joined = chunk.block, self._join(chunk)
+        features = features_of(self.problem)
+        carried = self.engine.carry_stack(self.stack, features, joined.points, block.plan)
+        residuals = self.evaluator.at(joined, carried.table, ())
+        share = block.stride / len(block)
+        values = residuals.values.unflatten(1, (len(self.objectives), -1))
+        # the slope of each square, shape (residuals, M, 1)
+        factors = (2 * share * weights[:, chunk.terms]).to(slopes).T.unsqueeze(2)
+        table, _ = residuals.pull((values * factors).flatten(1))
+        if table is not None:
+            carried.add_gradient(table, slopes, ())
+        sums = values.square().sum(2, dtype=weights.dtype).T * share
+        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+
+    def _join(self, chunk: Chunk) -> Chunk:
+        """The same points of every member, one member after another."""
+        if chunk not in self._joined:
+            blocks, span = self.blocks[chunk.block.name], chunk.span
+            points = torch.cat([block.points[span] for block in blocks])
+            extra = {
+                key: torch.cat([block.extra[key][span] for block in blocks])
+                for key in chunk.block.extra
+            }
+            block = replace(chunk.block, points=points, extra=extra)
+            self._joined[chunk] = Chunk(block, slice(0, len(block)), chunk.terms)
+        return self._joined[chunk]
