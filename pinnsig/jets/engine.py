@@ -43,7 +43,8 @@ class Carried:
 
         Args:
             cotangent: shape (K, N, outputs).
-            into: what the gradient in all the network's parameters is added to, shape (P',).
+            into: what the gradient in all the network's weights is added to, shape (P',), with
+                members (M, P').
             leaves: what else the network's inputs may depend on.
 
         Returns:
@@ -100,19 +101,24 @@ class Engine(ABC):
         return Carried(network.parameters(), self.partials(network, features, points, plan))
 
     def carry_stack(
-        self, stack: Stack, features: Features | None, points: Tensor, plan: Plan
+        self,
+        stack: Stack,
+        features: Features | None,
+        points: Tensor,
+        plan: Plan,
+        inputs: Tensor | None = None,
     ) -> Carried:
         """Partials of several networks, each at as many points of its own.
 
         Args:
             stack: the M networks.
-            features, plan: as for `partials`.
+            features, plan, inputs: as for `carry`.
             points: those of the first network, then those of the second, ..., (M * N, dimensions).
 
         Returns:
             A table of shape (K, M * N, outputs), whose gradient has shape (M, P').
         """
-        del stack, features, points, plan
+        del stack, features, points, plan, inputs
         raise DerivativeError(f"engine {self.name} carries one network at a time")
 
     @abstractmethod
@@ -206,8 +212,12 @@ def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
     return stack
 
 
-def input_partials(features: Features | None, points: Tensor, plan: Plan) -> Tensor:
-    """The partials of the network's inputs, shape (K, N, inputs)."""
+def input_partials(
+    features: Features | None, points: Tensor, plan: Plan, known: Tensor | None = None
+) -> Tensor:
+    """The partials of the network's inputs, shape (K, N, inputs), if they are not known yet."""
+    if known is not None:
+        return known
     jets = coordinate_jets(plan.coordinates, points)
     return stack_partials(list(features(jets) if features else jets.values()), plan)
 

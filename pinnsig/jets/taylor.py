@@ -102,7 +102,6 @@ class _Taped(Carried):
 class _TapedStack(Carried):
     """The same for several networks, whose points stand one network after another."""
 
-    @torch.no_grad()
     def __init__(self, stack: Stack, plan: Plan, inputs: Tensor) -> None:
         self.stack = stack
         self.tape = make_stack_tape(stack, plan, self._apart(inputs.detach()))
@@ -151,15 +150,19 @@ class JetsEngine(Engine):
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
-        if inputs is None:
-            inputs = input_partials(features, points, plan)
-        return _Taped(self._start(network), plan, inputs)
+        net = self._start(network)
+        return _Taped(net, plan, input_partials(features, points, plan, inputs))
 
     def carry_stack(
-        self, stack: Stack, features: Features | None, points: Tensor, plan: Plan
+        self,
+        stack: Stack,
+        features: Features | None,
+        points: Tensor,
+        plan: Plan,
+        inputs: Tensor | None = None,
     ) -> Carried:
         """See `Engine.carry_stack`."""
-        return _TapedStack(stack, plan, input_partials(features, points, plan))
+        return _TapedStack(stack, plan, input_partials(features, points, plan, inputs))
 
     @staticmethod
     def _start(network: nn.Module) -> FFNN:

@@ -117,11 +117,13 @@ class Batch:
         self.values = torch.stack([o.flat.values for o in self.objectives])
         networks = [o.model.network for o in self.objectives]
         self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
-        self.evaluator = Evaluator(self.problem, self.values)
-        self.cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
-        everyones = zip(*(o.blocks for o in self.objectives), strict=True)
-        self.blocks = {blocks[0].name: blocks for blocks in everyones}
-        self._joined: dict[Chunk, Chunk] = {}
+        self.residuals = Evaluator(self.problem, self.values)
+        cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
+        self.threads = cutter.threads()
+        places = {block.name: place for place, block in enumerate(first.blocks)}
+        means = [block.stride / len(block) for block in first.blocks for _ in block.terms]
+        self.means = torch.tensor(means, dtype=torch.float64).to(first.weights)
+        self.chunks = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
         self.recorded = Recorded(self._run, self.values.device)
 
     def evaluate(self) -> list[Tensor]:
@@ -134,52 +136,50 @@ class Batch:
         """Mean squares of all terms, shape (M, terms), and every member's gradient."""
         torch.stack([o.flat.values for o in self.objectives], out=self.values)
         weights = torch.stack([o.weights for o in self.objectives])
-        chunks, threads = self.cutter.chunks(), self.cutter.threads()
-        shares = [share for share in balance([c.cost for c in chunks], threads) if share]
+        factors = 2 * weights * self.means  # half the slopes of squares
+        shares = balance([chunk.cost for chunk in self.chunks], self.threads)
+        shares = [share for share in shares if share]
 
         def work(share: int) -> tuple[Tensor, Tensor]:
-            terms, slopes = torch.zeros_like(weights), torch.zeros_like(self.values)
+            squares, slopes = torch.zeros_like(weights), torch.zeros_like(self.values)
             with torch.enable_grad():
                 for job in shares[share]:
-                    terms[:, chunks[job].terms] += self._visit(chunks[job], weights, slopes)
-            return terms, slopes
+                    chunk = self.chunks[job]
+                    squares[:, chunk.terms] += self._visit(chunk, factors[:, chunk.terms], slopes)
+            return squares, slopes
 
-        found = run_shares(work, len(shares))
-        terms, slopes = found[0]
+        found = run_shares(work, len(shares), single=self.threads == 1)
+        squares, slopes = found[0]
         for more, steeper in found[1:]:  # in order, so the same every time
-            terms, slopes = terms + more, slopes + steeper
+            squares, slopes = squares + more, slopes + steeper
         for objective, slope in zip(self.objectives, slopes, strict=True):
             objective.flat.gradient.copy_(slope)
-        return terms
+        return squares * self.means
 
-    def _visit(self, chunk: Chunk, weights: Tensor, slopes: Tensor) -> Tensor:
-        """A chunk's share of its block's mean squares, shape (M, terms of the block).
+    def _joined(self, chunk: Chunk, place: int) -> Chunk:
+        """A chunk of the first member's points with those of all others behind it."""
+        blocks = [objective.blocks[place] for objective in self.objectives]
+        points = torch.cat([block.points[chunk.span] for block in blocks])
+        extra = {
+            key: torch.cat([block.extra[key][chunk.span] for block in blocks])
+            for key in chunk.block.extra
+        }
+        block = replace(chunk.block, points=points, extra=extra)
+        return Chunk(block, slice(0, len(points)), chunk.terms)
 
-        Its share of the gradients is added to `slopes`, shape (M, P).
+    def _visit(self, chunk: Chunk, factors: Tensor, slopes: Tensor) -> Tensor:
+        """Sums of squares over a joined chunk, shape (M, 1) or (M, terms of its block).
+
+        What factors, shape (M, terms of the block), times the residuals pull is added to `slopes`,
+        shape (M, P).
         """
-        block, joined = chunk.block, self._join(chunk)
-        features = features_of(self.problem)
-        carried = self.engine.carry_stack(self.stack, features, joined.points, block.plan)
-        residuals = self.evaluator.at(joined, carried.table, ())
-        share = block.stride / len(block)
+        block, features = chunk.block, features_of(self.problem)
+        inputs = None if features else chunk.coordinates
+        carried = self.engine.carry_stack(self.stack, features, chunk.points, block.plan, inputs)
+        residuals = self.residuals.at(chunk, carried.table, ())
         values = residuals.values.unflatten(1, (len(self.objectives), -1))
-        # the slope of each square, shape (residuals, M, 1)
-        factors = (2 * share * weights[:, chunk.terms]).to(slopes).T.unsqueeze(2)
-        table, _ = residuals.pull((values * factors).flatten(1))
+        table, _ = residuals.pull((factors.to(values).T.unsqueeze(2) * values).flatten(1))
         if table is not None:
             carried.add_gradient(table, slopes, ())
-        sums = values.square().sum(2, dtype=weights.dtype).T * share
+        sums = values.square().sum(2, dtype=factors.dtype).T
         return sums if block.name == "residual" else sums.sum(1, keepdim=True)
-
-    def _join(self, chunk: Chunk) -> Chunk:
-        """The same points of every member, one member after another."""
-        if chunk not in self._joined:
-            blocks, span = self.blocks[chunk.block.name], chunk.span
-            points = torch.cat([block.points[span] for block in blocks])
-            extra = {
-                key: torch.cat([block.extra[key][span] for block in blocks])
-                for key in chunk.block.extra
-            }
-            block = replace(chunk.block, points=points, extra=extra)
-            self._joined[chunk] = Chunk(block, slice(0, len(block)), chunk.terms)
-        return self._joined[chunk]
