@@ -117,7 +117,7 @@ class Batch:
         self.values = torch.stack([o.flat.values for o in self.objectives])
         networks = [o.model.network for o in self.objectives]
         self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
-        self.residuals = Evaluator(self.problem, self.values)
+        self.residuals = Evaluator(self.problem, first.blocks, self.values)
         cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
         self.threads = cutter.threads()
         places = {block.name: place for place, block in enumerate(first.blocks)}

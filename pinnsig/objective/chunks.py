@@ -25,7 +25,7 @@ ELEMENTS_PER_THREAD = 2**21
 class Chunk:
     """Some of a block's points, and where its terms stand among all terms.
 
-    What depends on the points alone is worked out once.
+    What depends on the points alone is worked out once, but for partials of many points.
     """
 
     block: Block
@@ -55,9 +55,17 @@ class Chunk:
         """Their coordinates by name."""
         return coordinate_jets(self.block.plan.coordinates, self.points)
 
-    @cached_property
+    @property
     def coordinates(self) -> Tensor:
         """The plan's partials of the coordinates, shape (K, N, dimensions)."""
+        whole = len(self) == len(self.block)
+        return self._kept_coordinates if whole else self._make_coordinates()
+
+    @cached_property
+    def _kept_coordinates(self) -> Tensor:
+        return self._make_coordinates()
+
+    def _make_coordinates(self) -> Tensor:
         return stack_partials(list(self.at.values()), self.block.plan)
 
 

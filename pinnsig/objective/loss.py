@@ -82,7 +82,7 @@ class Objective:
         # of the collocation points, shape (N,): factors on their residuals, and these' sizes
         self.attention: Tensor | None = None
         self.sizes: Tensor | None = None
-        self._evaluator = Evaluator(model.problem, self.flat.values)
+        self._evaluator = Evaluator(model.problem, self.blocks, self.flat.values)
         self._cutter = Cutter(self.blocks, self.flat.parameters)
         self._recorded = Recorded(
             lambda: self._run(self.flat.gradient, self._cutter.chunks()), self.flat.values.device

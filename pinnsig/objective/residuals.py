@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pinnsig.jets import Jet, Listing, fields_of, output_jets, symbol_jets
 from pinnsig.jets.compiled import Program, Pulled, find_interpreter
+from pinnsig.objective.blocks import Block
 from pinnsig.objective.chunks import Chunk
 from pinnsig.problem import Problem
 
@@ -45,14 +46,21 @@ class Residuals(ABC):
 class Evaluator:
     """Runs the code of a problem's residuals, on a CPU as programs where symbols can follow it.
 
+    Whether symbols can is tried once, at a few points; where they cannot at some later time,
+    tensors take over for that time.
+
     Args:
         problem: whose fields they are computed from.
+        blocks: all that will be evaluated.
         like: a tensor that sets type and device.
     """
 
-    def __init__(self, problem: Problem, like: Tensor) -> None:
+    def __init__(self, problem: Problem, blocks: Sequence[Block], like: Tensor) -> None:
         self.problem = problem
         self.interpreter = find_interpreter(like.dtype) if like.device.type == "cpu" else None
+        self.followed: set[str] = set()  # names of blocks
+        if self.interpreter is not None:
+            self.followed = {block.name for block in blocks if self._follows(block, like)}
 
     def at(self, chunk: Chunk, table: Tensor, leaves: Sequence[Tensor]) -> Residuals:
         """The residuals of a chunk's block.
@@ -62,24 +70,29 @@ class Evaluator:
             table: the partials of the network's outputs there, shape (K, N, outputs), a leaf.
             leaves: what else the residuals may depend on, each of shape ().
         """
-        if self.interpreter is not None and len(chunk):
-            try:
-                program = self._trace(chunk, table)
-            except Exception:  # also a fault of the code itself, which shows with numbers, too
-                pass
-            else:
-                return _Programmed(program, leaves)
+        program = self._trace(chunk, table) if chunk.block.name in self.followed else None
+        if program is not None:
+            return _Programmed(program, leaves)
         return _Graphed(self._run(chunk, output_jets(table, chunk.block.plan)), table, leaves)
 
     def _run(self, chunk: Chunk, outputs: list[Jet]) -> list[Tensor]:
         fields = fields_of(self.problem, outputs, chunk.at)
         return list(chunk.block.residual(fields, chunk.at, chunk.extra).values())
 
-    def _trace(self, chunk: Chunk, table: Tensor) -> Program:
+    def _follows(self, block: Block, like: Tensor) -> bool:
+        some = Chunk(block, slice(0, min(2 * block.stride, len(block))), slice(0))
+        table = like.new_zeros(len(block.plan), len(some), len(self.problem.outputs))
+        return len(some) > 0 and self._trace(some, table) is not None
+
+    def _trace(self, chunk: Chunk, table: Tensor) -> Program | None:
         listing = Listing(next(iter(chunk.at.values())).like)
-        found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan))
         assert self.interpreter is not None
-        return Program(listing, listing.close(found), table.detach(), self.interpreter)
+        try:
+            found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan))
+            results = listing.close(found)
+        except Exception:  # also a fault of the code itself, which shows with tensors, too
+            return None
+        return Program(listing, results, table.detach().contiguous(), self.interpreter)
 
 
 class _Graphed(Residuals):
