@@ -28,7 +28,8 @@ class Interruption:
 def interruptible(tell: Callable[[int], None]) -> Iterator[Interruption]:
     """Keep the first Ctrl-C or SIGTERM from ending the process; the second one does.
 
-    Outside the main thread, where Python hands out no signals, nothing is changed.
+    Outside the main thread, where Python hands out no signals, nothing is changed. A signal
+    that the process was started to ignore, as a shell's background jobs are, stays ignored.
 
     Args:
         tell: called with its number when the first one comes, within the handler.
@@ -45,12 +46,13 @@ def interruptible(tell: Callable[[int], None]) -> Iterator[Interruption]:
         tell(number)
 
     before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {n: handler for n, handler in before.items() if handler is not signal.SIG_IGN}
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    for number in SIGNALS:
+    for number in before:
         signal.signal(number, handle)
     try:
         yield found

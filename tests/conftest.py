@@ -1,6 +1,7 @@
 """Fixtures of many tests: the command line in process, and runs that take a tenth of a second."""
 
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from pinnsig.cli import main
 
 # the nets of the tests are too small to share between threads
 torch.set_num_threads(1)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background job
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL: dict[str, Any] = {
     "depth": 2,
