@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import DerivativeError
-from pinnsig.jets import coordinate_jets
-from pinnsig.jets.engine import stack_partials
+from pinnsig.jets import input_partials
 from pinnsig.jets.fields import features_of, fields_from
 from pinnsig.jets.taylor import make_tape
 from pinnsig.networks import FFNN
@@ -38,11 +37,9 @@ class RowFiller:
         """Write r, shape (residuals, M), and J, shape (residuals, M, P), at some points."""
         block, plan = self.block, self.block.plan
         extra = {key: column[points] for key, column in block.extra.items()}
-        at = coordinate_jets(plan.coordinates, block.points[points])
         features = features_of(self.problem)
         with torch.enable_grad():  # features and residual may hold unknown coefficients
-            jets = features(at) if features else list(at.values())
-            inputs = stack_partials(jets, plan)
+            inputs = input_partials(features, block.points[points], plan)
             weights = [w.detach() for w in self.network.weights]
             tape = make_tape(self.network.activation, plan, inputs.detach(), weights)
             table = tape.forward().requires_grad_()

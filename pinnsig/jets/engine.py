@@ -26,14 +26,13 @@ class Carried:
     Args:
         weights: all that the network is made of.
         made: the table, shape (K, N, outputs), differentiable in the weights.
-        members: dimensions of members that come first in the weights, 0 or 1.
 
     Attributes:
         table: shape (K, N, outputs), a leaf.
     """
 
-    def __init__(self, weights: Iterable[Tensor], made: Tensor, members: int = 0) -> None:
-        self.weights, self.made, self.members = list(weights), made, members
+    def __init__(self, weights: Iterable[Tensor], made: Tensor) -> None:
+        self.weights, self.made = list(weights), made
         self.table = made.detach().requires_grad_(made.requires_grad)
 
     def add_gradient(
@@ -53,8 +52,8 @@ class Carried:
         weights = self.weights
         found = torch.autograd.grad(self.made, [*weights, *leaves], cotangent, allow_unused=True)
         own = zip(weights, found, strict=False)
-        flat = [(torch.zeros_like(w) if g is None else g).flatten(self.members) for w, g in own]
-        into += torch.cat(flat, dim=self.members)
+        flat = [(torch.zeros_like(w) if g is None else g).flatten(into.ndim - 1) for w, g in own]
+        into += torch.cat(flat, dim=-1)
         return found[len(weights) :]
 
 
@@ -100,25 +99,19 @@ class Engine(ABC):
         del inputs
         return Carried(network.parameters(), self.partials(network, features, points, plan))
 
-    def carry_stack(
-        self,
-        stack: Stack,
-        features: Features | None,
-        points: Tensor,
-        plan: Plan,
-        inputs: Tensor | None = None,
-    ) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
         """Partials of several networks, each at as many points of its own.
 
         Args:
             stack: the M networks.
-            features, plan, inputs: as for `carry`.
-            points: those of the first network, then those of the second, ..., (M * N, dimensions).
+            inputs: partials of the networks' inputs, shape (K, M * N, inputs): at the points of the
+                first network, then at those of the second, and so on.
+            plan: the K partials.
 
         Returns:
             A table of shape (K, M * N, outputs), whose gradient has shape (M, P').
         """
-        del stack, features, points, plan, inputs
+        del stack, inputs, plan
         raise DerivativeError(f"engine {self.name} carries one network at a time")
 
     @abstractmethod
@@ -212,12 +205,8 @@ def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
     return stack
 
 
-def input_partials(
-    features: Features | None, points: Tensor, plan: Plan, known: Tensor | None = None
-) -> Tensor:
-    """The partials of the network's inputs, shape (K, N, inputs), if they are not known yet."""
-    if known is not None:
-        return known
+def input_partials(features: Features | None, points: Tensor, plan: Plan) -> Tensor:
+    """The partials of the network's inputs, shape (K, N, inputs)."""
     jets = coordinate_jets(plan.coordinates, points)
     return stack_partials(list(features(jets) if features else jets.values()), plan)
 

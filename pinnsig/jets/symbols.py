@@ -44,7 +44,6 @@ class Listing:
 
     def __init__(self, like: Tensor) -> None:
         self.like = like
-        self.length = like.shape[0]
         self.with_gradient = torch.is_grad_enabled()
         self.steps: list[Step] = []
         self.numbers: list[float] = []
@@ -134,7 +133,7 @@ class Symbol:
         return self.listing.like.device
 
     def __len__(self) -> int:
-        return self.listing.length
+        return self.listing.like.shape[0]
 
     def _with(self, name: str, other: Any) -> "Symbol":
         number = self.listing.number(other)

@@ -150,19 +150,13 @@ class JetsEngine(Engine):
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
-        net = self._start(network)
-        return _Taped(net, plan, input_partials(features, points, plan, inputs))
+        if inputs is None:
+            inputs = input_partials(features, points, plan)
+        return _Taped(self._start(network), plan, inputs)
 
-    def carry_stack(
-        self,
-        stack: Stack,
-        features: Features | None,
-        points: Tensor,
-        plan: Plan,
-        inputs: Tensor | None = None,
-    ) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
         """See `Engine.carry_stack`."""
-        return _TapedStack(stack, plan, input_partials(features, points, plan, inputs))
+        return _TapedStack(stack, plan, inputs)
 
     @staticmethod
     def _start(network: nn.Module) -> FFNN:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pinnsig.activations import skeleton
 from pinnsig.capture import Recorded
-from pinnsig.jets import features_of
+from pinnsig.jets import features_of, input_partials
 from pinnsig.networks import FFNN, Stack
 from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.loss import Objective
@@ -121,8 +121,7 @@ class Batch:
         cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
         self.threads = cutter.threads()
         places = {block.name: place for place, block in enumerate(first.blocks)}
-        means = [block.stride / len(block) for block in first.blocks for _ in block.terms]
-        self.means = torch.tensor(means, dtype=torch.float64).to(first.weights)
+        self.means = first.means
         self.chunks = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
         self.recorded = Recorded(self._run, self.values.device)
 
@@ -174,8 +173,10 @@ class Batch:
         shape (M, P).
         """
         block, features = chunk.block, features_of(self.problem)
-        inputs = None if features else chunk.coordinates
-        carried = self.engine.carry_stack(self.stack, features, chunk.points, block.plan, inputs)
+        inputs = chunk.known_inputs(features)
+        if inputs is None:
+            inputs = input_partials(features, chunk.points, block.plan)
+        carried = self.engine.carry_stack(self.stack, inputs, block.plan)
         residuals = self.residuals.at(chunk, carried.table, ())
         values = residuals.values.unflatten(1, (len(self.objectives), -1))
         table, _ = residuals.pull((factors.to(values).T.unsqueeze(2) * values).flatten(1))

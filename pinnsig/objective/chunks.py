@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pinnsig.jets import Jet, coordinate_jets, stack_partials
+from pinnsig.jets import Features, Jet, coordinate_jets, input_partials
 from pinnsig.objective.blocks import Block
 
 # Stack elements (partials x points x width) carried at once through all layers: elsewhere as many
@@ -25,7 +25,7 @@ ELEMENTS_PER_THREAD = 2**21
 class Chunk:
     """Some of a block's points, and where its terms stand among all terms.
 
-    What depends on the points alone is worked out once, but for partials of many points.
+    What depends on the points alone is worked out once.
     """
 
     block: Block
@@ -55,18 +55,15 @@ class Chunk:
         """Their coordinates by name."""
         return coordinate_jets(self.block.plan.coordinates, self.points)
 
-    @property
+    @cached_property
     def coordinates(self) -> Tensor:
         """The plan's partials of the coordinates, shape (K, N, dimensions)."""
+        return input_partials(None, self.points, self.block.plan)
+
+    def known_inputs(self, features: Features | None) -> Tensor | None:
+        """Partials of the network's inputs, where they are kept: of uncut blocks."""
         whole = len(self) == len(self.block)
-        return self._kept_coordinates if whole else self._make_coordinates()
-
-    @cached_property
-    def _kept_coordinates(self) -> Tensor:
-        return self._make_coordinates()
-
-    def _make_coordinates(self) -> Tensor:
-        return stack_partials(list(self.at.values()), self.block.plan)
+        return self.coordinates if whole and features is None else None
 
 
 class Cutter:

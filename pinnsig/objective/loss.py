@@ -77,7 +77,7 @@ class Objective:
         self.weights = self._check_weights(weights or {})
         self.given_weights: list[float] = self.weights.tolist()
         means = [block.stride / len(block) for block in self.blocks for _ in block.terms]
-        self._means = torch.tensor(means, dtype=torch.float64).to(self.weights)
+        self.means = torch.tensor(means, dtype=torch.float64).to(self.weights)
         self.evaluations = 0
         # of the collocation points, shape (N,): factors on their residuals, and these' sizes
         self.attention: Tensor | None = None
@@ -208,7 +208,7 @@ class Objective:
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
         self.model.problem.bind(leaves)
         known = list(leaves.values())
-        factors = 2 * self.weights * self._means  # half the slope of a square
+        factors = 2 * self.weights * self.means  # half the slope of a square
 
         def work(share: int) -> tuple[Tensor, Tensor]:
             squares = self.weights.new_zeros(2, len(self.weights))
@@ -231,7 +231,7 @@ class Objective:
             for _, slope in found[1:]:
                 gradient += slope
             self._chain(gradient, coefficients)
-        return squares * self._means
+        return squares * self.means
 
     def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
         """From slopes in the learned coefficients, last in the vector, to those in parameters."""
@@ -249,12 +249,12 @@ class Objective:
         """
         block, problem, network = chunk.block, self.model.problem, self.model.network
         features = features_of(problem)
-        inputs = None if features else chunk.coordinates
+        inputs = chunk.known_inputs(features)
         carried = self.engine.carry(network, features, chunk.points, block.plan, inputs)
         residuals = self._evaluator.at(chunk, carried.table, leaves)
         factors = factors.expand(residuals.count)
         if self.attention is None or block is not self.blocks[0]:
-            squares, found = residuals.squares(None if slope is None else factors)
+            squares, found = residuals.squares(factors, slope is not None)
             sums = squares.expand(2, -1)
         else:
             values = residuals.values

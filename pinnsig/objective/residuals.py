@@ -35,11 +35,12 @@ class Residuals(ABC):
         """Cotangents of the table and of the leaves, from those of the residuals, (R, N)."""
 
     @abstractmethod
-    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
-        """Sums of squares, shape (R,), and what factors times the residuals pull.
+    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
+        """Sums of squares, shape (R,), and if wanted what factors times the residuals pull.
 
         Args:
-            factors: shape (R,), of the type that squares are summed in; None pulls nothing.
+            factors: shape (R,), of the type that squares are summed in.
+            pulling: whether anything is pulled.
         """
 
 
@@ -117,13 +118,11 @@ class _Graphed(Residuals):
         table, *direct = torch.autograd.grad(found, self.sources, pulls, allow_unused=True)
         return table, direct
 
-    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
+    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
         """See `Residuals.squares`."""
         values = self.values
-        # squares are summed in float64 wherever the device has it
-        wide = values.dtype if values.device.type == "mps" else torch.float64
-        sums = values.square().sum(1, dtype=wide)
-        if factors is None:
+        sums = values.square().sum(1, dtype=factors.dtype)
+        if not pulling:
             return sums, None
         return sums, self.pull(factors.to(values).unsqueeze(1) * values)
 
@@ -144,9 +143,9 @@ class _Programmed(Residuals):
         """See `Residuals.pull`."""
         return self._further(self.program.pull(cotangents))
 
-    def squares(self, factors: Tensor | None) -> tuple[Tensor, Found | None]:
+    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
         """See `Residuals.squares`."""
-        if factors is None:
+        if not pulling:
             return self.program.squares(), None
         sums, pulled = self.program.pull_squares(factors)
         return sums, self._further(pulled)

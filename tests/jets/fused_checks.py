@@ -13,7 +13,7 @@ from torch import Tensor
 from pinnsig.activations import parse_activation
 from pinnsig.errors import DerivativeError, SettingsError
 from pinnsig.initializers import Xavier
-from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan
+from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan, input_partials
 from pinnsig.jets.fused import FusedEngine, Tuning
 from pinnsig.jets.fused.source import load_kernels
 from pinnsig.networks import FFNN, Stack
@@ -181,7 +181,7 @@ def together(engine: Engine, members: list[FFNN], plan: Plan, n: int):
     cotangents = [inputs(plan, n, outputs, seed=m)[1] for m in range(len(members))]
     flat = [torch.cat([w.detach().flatten() for w in net.weights]) for net in members]
     values = torch.stack(flat)
-    carried = engine.carry_stack(Stack(members, values), None, points, plan)
+    carried = engine.carry_stack(Stack(members, values), input_partials(None, points, plan), plan)
     gradients = torch.zeros_like(values)
     carried.add_gradient(torch.cat(cotangents, dim=1), gradients, ())
     tables = carried.table.detach().unflatten(1, (len(members), n)).unbind(1)

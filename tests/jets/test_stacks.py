@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pinnsig.activations import parse_activation
 from pinnsig.errors import DerivativeError
 from pinnsig.initializers import Xavier
-from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan, taylor
+from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan, input_partials, taylor
 from pinnsig.jets.tape import LayerTape, TapesInTurn
 from pinnsig.networks import FFNN, Stack
 from tests.jets.test_engines import ALPHAS
@@ -40,7 +40,7 @@ def check(engine: Engine, members: list[FFNN], plan: Plan, n: int, tolerance: fl
     points = (2 * torch.rand(*count, generator=generator) - 1).to(weight)
     cotangent = torch.randn(len(plan), *count[:2], len(weight), generator=generator).to(weight)
     stack = stacked(members)
-    together = engine.carry_stack(stack, None, points.flatten(0, 1), plan)
+    together = engine.carry_stack(stack, input_partials(None, points.flatten(0, 1), plan), plan)
     tables = together.table.detach().unflatten(1, count[:2])
     gradients = torch.cat([w.flatten(1) for w in stack.weights], dim=1).zero_()
     together.add_gradient(cotangent.flatten(1, 2), gradients, ())
@@ -90,4 +90,4 @@ def test_what_cannot_be_stacked_is_refused():
         stacked(networks(["tanh", "erf"]))
     stack, plan = stacked(networks(["tanh", "tanh"])), Plan.closing(("x", "t"), [(1, 0)])
     with pytest.raises(DerivativeError, match="nested carries one network"):
-        NestedEngine().carry_stack(stack, None, torch.zeros(4, 2), plan)
+        NestedEngine().carry_stack(stack, torch.zeros(len(plan), 4, 2), plan)

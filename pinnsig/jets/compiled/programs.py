@@ -47,7 +47,7 @@ class Program:
         self.listing, self.table, self.interpreter = listing, table, interpreter
         self.results = len(results)
         code = _compiled(tuple(listing.steps), tuple(results))
-        self.scalar = ctypes.c_float if table.dtype == torch.float32 else ctypes.c_double
+        scalar = ctypes.c_float if table.dtype == torch.float32 else ctypes.c_double
         numbers = listing.numbers
         columns = [column.detach() for column in listing.columns]  # kept until it has run
         self.columns = columns
@@ -55,7 +55,7 @@ class Program:
         self.read = (
             code.code,
             code.results,
-            (self.scalar * len(numbers))(*numbers),
+            (scalar * len(numbers))(*numbers),
             table.data_ptr(),
             (ctypes.c_void_p * len(columns))(*[c.data_ptr() for c in columns]),
             (ctypes.c_long * len(columns))(*[c.stride(0) for c in columns]),

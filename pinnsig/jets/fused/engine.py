@@ -68,20 +68,13 @@ class FusedEngine(Engine):
         z = input_partials(features, points, plan)
         return self._through(net.weights, net.activation, None, z, plan)
 
-    def carry_stack(
-        self,
-        stack: Stack,
-        features: Features | None,
-        points: Tensor,
-        plan: Plan,
-        inputs: Tensor | None = None,
-    ) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
         """See `Engine.carry_stack`."""
         self._checked(stack.networks[0], plan)
         weights = [weight.detach().requires_grad_() for weight in stack.weights]
-        z = input_partials(features, points, plan, inputs).unflatten(1, (len(stack), -1))
+        z = inputs.unflatten(1, (len(stack), -1))
         table = self._through(weights, stack.activation, stack.factors, z, plan)
-        return Carried(weights, table.flatten(1, 2), members=1)
+        return Carried(weights, table.flatten(1, 2))
 
     def _checked(self, network: nn.Module, plan: Plan) -> FFNN:
         reason = self.refusal(network, plan)
