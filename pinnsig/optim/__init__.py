@@ -1,26 +1,61 @@
-"""Optimisers that act on one flat vector of parameters."""
+"""Optimisers that act on one flat vector of parameters, and ask for what they need."""
 
-from pinnsig.optim.base import LIMIT, Measured, Optimizer, Step
+from pinnsig.optim.base import (
+    LIMIT,
+    Gradient,
+    Jacobian,
+    Layout,
+    Loss,
+    Measured,
+    Optimizer,
+    Pullback,
+    Request,
+    Residuals,
+    Rows,
+    Step,
+    Steps,
+    drive,
+)
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
+from pinnsig.optim.quasi_newton import (
+    CONVERGED_CHANGE,
+    CONVERGED_GRADIENT,
+    LINE_SEARCH_FAILED,
+    QuasiNewton,
+)
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS)}
 """What a phase can name."""
 
 __all__ = [
+    "CONVERGED_CHANGE",
+    "CONVERGED_GRADIENT",
     "LBFGS",
     "LIMIT",
+    "LINE_SEARCH_FAILED",
     "OPTIMIZERS",
     "SCHEDULES",
     "Adam",
     "AdamW",
     "FirstOrder",
+    "Gradient",
+    "Jacobian",
+    "Layout",
+    "Loss",
     "Measured",
     "Optimizer",
+    "Pullback",
+    "QuasiNewton",
     "RAdam",
+    "Request",
+    "Residuals",
+    "Rows",
     "Schedule",
     "Step",
+    "Steps",
     "StrongWolfe",
+    "drive",
 ]

@@ -1,46 +1,105 @@
-"""What an optimiser is: one iteration at a time on a flat vector of parameters."""
+"""What an optimiser is, and what it can ask for.
+
+An iteration is a generator: it yields requests about the parameters as they stand and is sent the
+answers. Who answers (a trainer, a batch of runs, a test) is no concern of the optimiser, and a
+request may wait while others are served.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
+import torch
 from torch import Tensor
+
+Returned = TypeVar("Returned")
+
+# --- requests, all about the parameters as they stand -------------------------------------------
+# each is answered with None where a limit on evaluations or time forbids it
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Loss and gradient; answered with `Measured`.
+
+    Attributes:
+        along: shape (P,), the direction that the slope is taken along.
+    """
+
+    along: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss without its gradient; answered with `Measured`."""
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """All residuals, scaled so that loss = |r|^2; answered with a tensor of shape (N,)."""
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """The residuals' derivatives in the parameters; answered with `Rows`."""
+
+
+@dataclass(frozen=True)
+class Pullback:
+    """J^T u; answered with a tensor of shape (P,).
+
+    Attributes:
+        cotangent: u, shape (N,), in the order of `Residuals`.
+    """
+
+    cotangent: Tensor
+
+
+Request = Gradient | Loss | Residuals | Jacobian | Pullback
+
+
+# --- answers ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An evaluation at the present parameters.
+    """An evaluation.
 
     Attributes:
-        loss: the loss.
+        loss: what is minimised.
         slope: its derivative along the direction that was asked about; 0 without one.
-        gradient: shape (P,), overwritten by the next evaluation.
+        gradient: shape (P,), overwritten by the next evaluation; None where it was not asked for.
+        terms: the loss's mean squares without weights.
     """
 
     loss: float
-    slope: float
-    gradient: Tensor
+    slope: float = 0.0
+    gradient: Tensor | None = None
+    terms: tuple[float, ...] = ()
 
 
-class Evaluate(Protocol):
-    """Loss and gradient at the present parameters, fetched from the device in one go."""
+class Rows(Protocol):
+    """Scaled residuals r and their Jacobian J, loss = |r|^2, a bounded number of rows at a time."""
 
-    def __call__(self, direction: Tensor | None = None) -> Measured:
-        """Evaluate; `direction`, shape (P,), is what the slope is taken along."""
+    @property
+    def count(self) -> int:
+        """N, the number of rows."""
+        ...
+
+    def blocks(
+        self, most: int, out: Tensor | None = None
+    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        """Where the rows stand among all, r of shape (M,), J of shape (M, P), with M <= most.
+
+        Args:
+            most: rows held at once; at least those of one point are.
+            out: memory for J, shape (most, P), contiguous, which is then written over and over.
+        """
         ...
 
 
-Allowed = Callable[[], bool]
-"""Whether a limit on evaluations or time leaves room for one more evaluation."""
-
-LIMIT = "limit"
-"""Stop reason: no further evaluation is allowed."""
-
-
-def always() -> bool:
-    """No limit."""
-    return True
+# --- optimisers ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -50,10 +109,41 @@ class Step:
     Attributes:
         loss: the loss at the parameters that the step reports on.
         stop: why no further iteration makes sense, or None.
+        terms: as in `Measured`, at the same parameters.
+        notice: what a user should know, in one line; told once.
     """
 
     loss: float
     stop: str | None = None
+    terms: tuple[float, ...] = ()
+    notice: str | None = None
+
+
+LIMIT = "limit"
+"""Stop reason: no further evaluation is allowed."""
+
+Steps = Generator[Request, Any, Step]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The size of what is to be minimised.
+
+    Attributes:
+        shapes: of the parameters, in the order in which theta holds them.
+        rows: how many residuals there are, N.
+        dtype, device: of theta.
+    """
+
+    shapes: tuple[torch.Size, ...]
+    rows: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def parameters(self) -> int:
+        """P."""
+        return sum(shape.numel() for shape in self.shapes)
 
 
 class Optimizer(ABC):
@@ -61,26 +151,39 @@ class Optimizer(ABC):
 
     Attributes:
         name: what phases call it.
-        first_order: whether a step is one evaluation, so that the loss may change between steps
-            (fresh points, loss weights); if not, it must stay the same within a phase.
+        first_order: whether a step is one evaluation of loss and gradient, without a line search.
+        precise: whether it wants float64 where the device has it.
     """
 
     name: ClassVar[str]
     first_order: ClassVar[bool] = False
+    precise: ClassVar[bool] = False
 
     @property
     def learning_rate(self) -> float | None:
         """The present learning rate, where there is such a thing."""
         return None
 
-    @abstractmethod
-    def step(self, theta: Tensor, evaluate: Evaluate, allowed: Allowed = always) -> Step:
-        """One iteration: move theta, shape (P,), in place.
+    def prepare(self, layout: Layout) -> str | None:
+        """Meet the size of the task before anything is trained.
 
-        Args:
-            theta: the parameters that `evaluate` reads.
-            evaluate: loss and gradient at theta.
-            allowed: asked before every evaluation; false ends the step.
+        Returns:
+            What a user should know of it (which form is taken, how much memory), in one line.
+
+        Raises:
+            SettingsError: it cannot be done; says the size and what would do.
+        """
+        del layout
+        return None
+
+    @abstractmethod
+    def step(self, theta: Tensor) -> Steps:
+        """One iteration: move theta, shape (P,), in place; the requests are about theta."""
+
+    def renew(self) -> None:
+        """Meet another loss, at new points or with new weights: what was measured is void.
+
+        What was learned of the curvature is kept.
         """
 
     @abstractmethod
@@ -95,3 +198,19 @@ class Optimizer(ABC):
         """Take over what is worth it from the optimiser of the phase before."""
         if type(previous) is type(self):
             self.load(previous.state(), like)
+            self.renew()
+
+
+def drive(asking: Generator[Any, Any, Returned], answer: Callable[[Any], Any]) -> Returned:
+    """Run a generator of requests to its end; what answering raises is raised within it."""
+    reply: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            request = asking.send(reply) if error is None else asking.throw(error)
+        except StopIteration as end:
+            return end.value
+        try:
+            reply, error = answer(request), None
+        except BaseException as raised:
+            error = raised

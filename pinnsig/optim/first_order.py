@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pinnsig.capture import Recorded
 from pinnsig.errors import SettingsError
-from pinnsig.optim.base import LIMIT, Allowed, Evaluate, Optimizer, Step, always
+from pinnsig.optim.base import LIMIT, Gradient, Optimizer, Step, Steps
 
 
 class FirstOrder(Optimizer):
@@ -57,16 +57,15 @@ class FirstOrder(Optimizer):
         """The learning rate of the present step."""
         return self.base_rate * self.factor
 
-    def step(self, theta: Tensor, evaluate: Evaluate, allowed: Allowed = always) -> Step:
+    def step(self, theta: Tensor) -> Steps:
         """One update; the loss reported is the one before it."""
-        if not allowed():
+        measured = yield Gradient()
+        if measured is None:
             return Step(math.nan, LIMIT)
-        measured = evaluate()
-        if not math.isfinite(measured.loss):
-            return Step(measured.loss)
-        self.iteration += 1
-        self._advance(theta, measured.gradient)
-        return Step(measured.loss)
+        if math.isfinite(measured.loss):
+            self.iteration += 1
+            self._advance(theta, measured.gradient)
+        return Step(measured.loss, terms=measured.terms)
 
     def _advance(self, theta: Tensor, gradient: Tensor) -> None:
         """Everything that is left on the device, recorded where that pays."""

@@ -7,20 +7,27 @@ finite counts as infinitely bad: the search turns back from it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
+
+from pinnsig.optim.base import Request
+
+Searching = Generator[Request, Any, "Trial | None"]
+"""Asks for evaluations, and gives the trial that it ends with, if any."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One point along the line: step length t, loss, slope along the line, and gradient."""
+    """One point along the line: step length t, loss, slope along the line, gradient, and terms."""
 
     t: float
     loss: float
     slope: float
     gradient: Tensor
+    terms: tuple[float, ...] = ()
 
     @property
     def finite(self) -> bool:
@@ -44,54 +51,43 @@ class StrongWolfe:
     trials: int = 25
     rounding: float = 1e-15
 
-    def search(
-        self,
-        at: Callable[[float], Trial],
-        start: Trial,
-        t: float,
-        allowed: Callable[[], bool] = lambda: True,
-    ) -> Trial | None:
+    def search(self, at: Callable[[float], Searching], start: Trial, t: float) -> Searching:
         """A point that meets the conditions; else the best that decreases the loss, else None.
 
         Args:
-            at: evaluates a trial.
+            at: evaluates a trial, or gives None where a limit forbids it, which ends the search.
             start: the trial at t = 0; its slope is negative.
             t: the first step length tried.
-            allowed: asked before every evaluation; false ends the search.
         """
         previous = start
         for left in range(self.trials - 1, -1, -1):
-            if not allowed():
+            trial = yield from at(t)
+            if trial is None:
                 break
-            trial = at(t)
             if self._meets(trial, start):
                 return trial
             if self._too_high(trial, start) or (previous.t > 0 and trial.loss >= previous.loss):
-                return self._zoom(at, start, previous, trial, left, allowed)
+                return (yield from self._zoom(at, start, previous, trial, left))
             if trial.slope >= 0:
-                return self._zoom(at, start, trial, previous, left, allowed)
+                return (yield from self._zoom(at, start, trial, previous, left))
             longer = _cubic_minimum(previous, trial)
             previous, t = trial, min(max(longer, 1.5 * trial.t), 10 * trial.t)
         return previous if previous.t > 0 else None
 
     def _zoom(
-        self,
-        at: Callable[[float], Trial],
-        start: Trial,
-        low: Trial,
-        high: Trial,
-        left: int,
-        allowed: Callable[[], bool],
-    ) -> Trial | None:
+        self, at: Callable[[float], Searching], start: Trial, low: Trial, high: Trial, left: int
+    ) -> Searching:
         """Shrink the bracket between `low`, the better end, and `high`."""
         for _ in range(left):
             width = high.t - low.t
             t = _cubic_minimum(low, high) if high.finite else low.t + 0.1 * width
             nearest, farthest = sorted((low.t + 0.1 * width, high.t - 0.1 * width))
             t = min(max(t, nearest), farthest) if high.finite else t
-            if t in (low.t, high.t) or not allowed():  # as narrow as numbers allow, or a limit
+            if t in (low.t, high.t):  # as narrow as numbers allow
                 break
-            trial = at(t)
+            trial = yield from at(t)
+            if trial is None:
+                break
             if self._meets(trial, start):
                 return trial
             if self._too_high(trial, start) or trial.loss >= low.loss:

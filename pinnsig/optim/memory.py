@@ -41,17 +41,19 @@ class Memory:
         """Forget all pairs."""
         self.order.clear()
 
-    def add(self, s: Tensor, y: Tensor, g: Tensor) -> bool:
+    def add(self, s: Tensor, y: Tensor, g: Tensor, t: float = 1.0) -> bool:
         """Keep a pair, dropping the oldest, and note the products with the gradient.
 
         Args:
             s: change of the parameters, shape (P,).
             y: change of the gradient, shape (P,).
             g: the gradient that the next direction starts from, shape (P,).
+            t: not used, see `InverseHessian.add`.
 
         Returns:
             Whether the pair has positive curvature; without it is left out.
         """
+        del t
         row = next(i for i in range(self.size + 1) if i not in self.order)
         self.pairs[0, row], self.pairs[1, row] = s, y
         products = torch.stack([s, y, g]) @ self.pairs.flatten(0, 1).T

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pinnsig.errors import SettingsError
-from pinnsig.optim import LIMIT, OPTIMIZERS, Adam, AdamW, Measured, RAdam, Schedule
+from pinnsig.optim import LIMIT, OPTIMIZERS, Adam, AdamW, Measured, RAdam, Schedule, drive
 
 PAIRS = [
     (lambda: Adam(0.05), lambda p: torch.optim.Adam(p, lr=0.05)),
@@ -19,9 +19,11 @@ SCALES = torch.tensor([1.0, 10.0, 0.1], dtype=torch.float64)
 
 
 def bowl(theta):
-    return lambda direction=None: Measured(
-        float((SCALES * theta**2).sum()), 0.0, 2 * SCALES * theta
-    )
+    return lambda request: Measured(float((SCALES * theta**2).sum()), 0.0, 2 * SCALES * theta)
+
+
+def step(optimizer, theta):
+    return drive(optimizer.step(theta), bowl(theta))
 
 
 @pytest.mark.parametrize(("mine", "theirs"), PAIRS)
@@ -30,7 +32,7 @@ def test_it_follows_torch_step_by_step(mine, theirs):
     reference = theta.clone().requires_grad_()
     optimizer, torchs = mine(), theirs([reference])
     for _ in range(50):
-        optimizer.step(theta, bowl(theta))
+        step(optimizer, theta)
         torchs.zero_grad()
         (SCALES * reference**2).sum().backward()
         torchs.step()
@@ -42,7 +44,7 @@ def test_clipping_follows_torch():
     reference = theta.clone().requires_grad_()
     optimizer, torchs = Adam(0.05, clip=0.5), torch.optim.Adam([reference], lr=0.05)
     for _ in range(50):
-        optimizer.step(theta, bowl(theta))
+        step(optimizer, theta)
         torchs.zero_grad()
         (SCALES * reference**2).sum().backward()
         torch.nn.utils.clip_grad_norm_([reference], 0.5)
@@ -80,16 +82,15 @@ def test_a_warm_up_rises_to_the_whole_rate_and_the_curve_follows():
 @pytest.mark.parametrize("kind", [Adam, AdamW, RAdam])
 def test_a_loss_that_is_not_finite_moves_nothing(kind):
     theta = torch.ones(2)
-    step = kind(0.1).step(theta, lambda direction=None: Measured(math.nan, 0.0, torch.ones(2)))
-    assert math.isnan(step.loss)
+    done = drive(kind(0.1).step(theta), lambda request: Measured(math.nan, 0.0, torch.ones(2)))
+    assert math.isnan(done.loss)
     assert theta.tolist() == [1.0, 1.0]
 
 
 def test_without_leave_nothing_is_evaluated():
-    def never(direction=None):
-        raise AssertionError
-
-    assert Adam(0.1).step(torch.ones(2), never, lambda: False).stop == LIMIT
+    theta = torch.ones(2)
+    assert drive(Adam(0.1).step(theta), lambda request: None).stop == LIMIT
+    assert theta.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("kind", [Adam, AdamW, RAdam])
@@ -98,12 +99,12 @@ def test_a_state_goes_on_bit_for_bit(kind):
     one = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
     two = one.clone()
     for _ in range(10):
-        straight.step(one, bowl(one))
+        step(straight, one)
     for _ in range(4):
-        first.step(two, bowl(two))
+        step(first, two)
     second.load(first.state(), two)
     for _ in range(6):
-        second.step(two, bowl(two))
+        step(second, two)
     assert torch.equal(one, two)
 
 

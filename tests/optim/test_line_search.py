@@ -3,15 +3,20 @@ import math
 import pytest
 import torch
 
-from pinnsig.optim import StrongWolfe
+from pinnsig.optim import StrongWolfe, drive
 from pinnsig.optim.line_search import Trial
 
 
 def along(f, df):
     def at(t):
-        return Trial(t, f(t), df(t), torch.zeros(1))
+        return (yield t)
 
-    return at
+    return at, lambda t: Trial(t, f(t), df(t), torch.zeros(1))
+
+
+def search(wolfe, f, df, first, start=None):
+    at, trial = along(f, df)
+    return drive(wolfe.search(at, start or trial(0.0), first), trial)
 
 
 FUNCTIONS = {
@@ -36,34 +41,27 @@ FUNCTIONS = {
 def test_the_strong_wolfe_conditions_hold(name, first, c2):
     if name == "cosh":
         first = min(first, 300.0)  # cosh overflows beyond
-    at = along(*FUNCTIONS[name])
-    start = at(0.0)
-    found = StrongWolfe(c1=1e-4, c2=c2, trials=60).search(at, start, first)
+    f, df = FUNCTIONS[name]
+    start = Trial(0.0, f(0.0), df(0.0), torch.zeros(1))
+    found = search(StrongWolfe(c1=1e-4, c2=c2, trials=60), f, df, first)
     assert found is not None
     assert found.loss <= start.loss + 1e-4 * found.t * start.slope
     assert abs(found.slope) <= -c2 * start.slope
 
 
 def test_a_wall_of_infinities_is_backed_away_from():
-    at = along(*FUNCTIONS["wall"])
-    found = StrongWolfe().search(at, at(0.0), 100.0)
+    found = search(StrongWolfe(), *FUNCTIONS["wall"], 100.0)
     assert found is not None
     assert 0 < found.t < 2
 
 
 def test_trials_are_counted():
-    calls = 0
+    calls = []
     f, df = FUNCTIONS["more-thuente 1"]
-
-    def at(t):
-        nonlocal calls
-        calls += 1
-        return Trial(t, f(t), df(t), torch.zeros(1))
-
-    StrongWolfe(c2=1e-9, trials=4).search(at, Trial(0.0, f(0), df(0), torch.zeros(1)), 1e-6)
-    assert calls == 4
+    search(StrongWolfe(c2=1e-9, trials=4), lambda t: calls.append(t) or f(t), df, 1e-6)
+    assert len(calls) == 1 + 4  # the start's own is no trial
 
 
 def test_nothing_but_worse_points_give_nothing():
-    at = along(lambda t: t, lambda t: -1.0)  # a slope that lies
-    assert StrongWolfe(trials=8).search(at, at(0.0), 1.0) is None
+    # a slope that lies
+    assert search(StrongWolfe(trials=8), lambda t: t, lambda t: -1.0, 1.0) is None
