@@ -79,6 +79,9 @@ class Measured:
     terms: tuple[float, ...] = ()
 
 
+RowBlock = tuple[slice, Tensor, Tensor]
+
+
 class Rows(Protocol):
     """Scaled residuals r and their Jacobian J, loss = |r|^2, a bounded number of rows at a time."""
 
@@ -180,7 +183,7 @@ class Optimizer(ABC):
     def step(self, theta: Tensor) -> Steps:
         """One iteration: move theta, shape (P,), in place; the requests are about theta."""
 
-    def renew(self) -> None:
+    def renew(self) -> None:  # noqa: B027, most have nothing to forget
         """Meet another loss, at new points or with new weights: what was measured is void.
 
         What was learned of the curvature is kept.

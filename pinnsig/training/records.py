@@ -5,8 +5,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from pinnsig.optim import FirstOrder, Optimizer
-from pinnsig.optim.lbfgs import CONVERGED_CHANGE, CONVERGED_GRADIENT, LINE_SEARCH_FAILED
+from pinnsig.optim import (
+    CONVERGED_CHANGE,
+    CONVERGED_GRADIENT,
+    LINE_SEARCH_FAILED,
+    FirstOrder,
+    Optimizer,
+)
 
 FINISHED = "iterations done"
 NON_FINITE = "non-finite loss"
