@@ -14,7 +14,7 @@ from pinnsig.jets import input_count
 from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Delegate, Objective
+from pinnsig.objective import Objective
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings
@@ -88,15 +88,12 @@ def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str
     return draw_sites(problem, counts, settings.sampler, settings.seed, number)
 
 
-def build_objective(
-    parts: Parts, engine: str | None = None, delegate: Delegate | None = None
-) -> Objective:
+def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     """The loss at the points that the settings ask for.
 
     Args:
         parts: what `build` made.
         engine: another engine than the settings name.
-        delegate: asked first for each evaluation.
 
     Raises:
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
@@ -109,7 +106,6 @@ def build_objective(
         run_sites(settings, parts.problem),
         settings.weight,
         settings.deterministic,
-        delegate,
     )
 
 

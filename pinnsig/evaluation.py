@@ -42,6 +42,11 @@ class Comparison:
         return None if self.reference is None else np.abs(self.prediction - self.reference)
 
     @property
+    def relative_l2(self) -> float | None:
+        """|error| / |reference| in the 2-norm over the grid; the error's own where that is zero."""
+        return relative_l2({self.field: self})
+
+    @property
     def max_error(self) -> float | None:
         """Largest absolute error."""
         return None if self.error is None else float(self.error.max())
@@ -86,17 +91,25 @@ def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, 
 
 
 def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[str, Tensor] | None:
-    """The problem's solution by field at float64 points of shape (N,); None without one."""
+    """The problem's solution by field at float64 points of shape (N,); None without one.
+
+    It is the solution at the true values of learned coefficients (`Coefficient(true=...)`): where
+    it depends on one whose true value is not known, there is nothing to compare with.
+
+    Raises:
+        ProblemError: it has another shape than its points, or is not finite.
+    """
     if not problem.has("solution"):
         return None
+    true = {name: math.nan if c.true is None else c.true for name, c in problem.learned().items()}
+    exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
     with torch.no_grad():
-        values = problem.values()
-        problem.bind({n: torch.tensor(values[n], dtype=torch.float64) for n in problem.learned()})
-        found = guarded(problem, "solution", lambda: problem.call("solution", columns))
+        found = guarded(problem, "solution", lambda: exact.call("solution", columns))
     if isinstance(found, tuple | list):
         found = dict(zip(problem.fields, found, strict=False))
     elif not isinstance(found, dict):
         found = dict.fromkeys(problem.fields[:1], found)
+    unknown = any(math.isnan(value) for value in true.values())
     what = f"{type(problem).__name__}.solution"
     shape = next(iter(columns.values())).shape
     checked: dict[str, Tensor] = {}
@@ -110,6 +123,8 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
             raise ProblemError(
                 f"{what} must give shape {tuple(shape)} for {field}, not {tuple(values.shape)}"
             )
+        if unknown and values.isnan().any():
+            return None
         if not (finite := values.isfinite()).all():
             bad = int(finite.logical_not().nonzero()[0])
             place = ", ".join(f"{name} = {float(c[bad]):g}" for name, c in columns.items())
@@ -119,14 +134,18 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
 
 
 def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
-    """|error| / |reference| in the 2-norm over the grid and all fields; None without reference."""
-    size, off = 0.0, 0.0
+    """|error| / |reference| in the 2-norm over the grid and all fields; None without reference.
+
+    Where the reference is zero everywhere, the root mean square of the error.
+    """
+    size, off, points = 0.0, 0.0, 0
     for comparison in comparisons.values():
         if comparison.reference is None or comparison.error is None:
             return None
         size += float(np.sum(comparison.reference**2))
         off += float(np.sum(comparison.error**2))
-    return math.sqrt(off / size) if size else (0.0 if off == 0 else math.inf)
+        points += comparison.error.size
+    return math.sqrt(off / (size or points or 1))
 
 
 def max_error(comparisons: Mapping[str, Comparison]) -> float | None:

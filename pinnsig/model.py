@@ -40,19 +40,19 @@ class Model(nn.Module):
                 found[name] = c0 + (abs(c0) or 1.0) * theta
         return found
 
-    def bind(self) -> None:
-        """Let the problem read the learned coefficients as they stand, as constants."""
-        self.problem.bind({name: c.detach() for name, c in self.coefficients().items()})
+    def bound(self) -> Problem:
+        """A copy of the problem with the learned coefficients as they stand, as constants."""
+        return self.problem.bound({name: c.detach() for name, c in self.coefficients().items()})
 
     def fields(
         self, engine: Engine, points: Tensor, plan: Plan
     ) -> tuple[dict[str, Jet], dict[str, Jet]]:
         """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
-        return fields_at(self.problem, self.network, engine, points, plan)
+        return fields_at(self.bound(), self.network, engine, points, plan)
 
     def inputs(self, points: Tensor) -> Tensor:
         """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
-        return network_inputs(self.problem, points)
+        return network_inputs(self.bound(), points)
 
     @torch.no_grad()
     def predict(
@@ -88,8 +88,7 @@ class Model(nn.Module):
             del at
             return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
 
-        self.bind()
-        plan, _ = record(self.problem, expression, points[:2])
+        plan, _ = record(self.bound(), expression, points[:2])
         return expression(*self.fields(choose_engine("auto", self.network), points, plan))
 
     def _parse(self, quantity: str) -> tuple[str, Alpha]:

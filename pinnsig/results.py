@@ -44,7 +44,6 @@ def _loss_of(
     objective: Objective, directory: RunDirectory, which: str
 ) -> tuple[float, list[float]]:
     objective.model.load_state_dict(directory.load_weights(WEIGHTS[which]))
-    objective.model.bind()
     terms = objective.losses().terms.tolist()
     weighted = zip(objective.given_weights, terms, strict=True)
     return sum(weight * term for weight, term in weighted), terms

@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,23 @@ from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.loading import WEIGHTS, problem_of
 from pinnsig.logbook import Logbook
-from pinnsig.objective import Delegate
+from pinnsig.objective import Evaluation
+from pinnsig.optim import drive
 from pinnsig.phasing import build_phases, build_weighting
 from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.results import result_data, true_losses
 from pinnsig.resuming import changed_settings
 from pinnsig.runs import RunDirectory, environment
 from pinnsig.settings import read_config, resolve
-from pinnsig.training import Limits, Outcome, PhaseReport, Record, Trainer
+from pinnsig.training import (
+    Asked,
+    Limits,
+    Outcome,
+    PhaseReport,
+    Record,
+    Trainer,
+    evaluate_alone,
+)
 
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
@@ -51,17 +60,8 @@ class Result:
             ) from None
 
 
-@dataclass(frozen=True)
-class Host:
-    """What a run is trained within, where that is not a process of its own.
-
-    Attributes:
-        delegate: asked first for each evaluation of its loss.
-        interruption: by which it is asked to save and end, in place of signals.
-    """
-
-    delegate: Delegate
-    interruption: Interruption
+Solving = Generator[Asked, Evaluation, Result]
+"""A run that asks for each loss and gradient, so that several can be evaluated together."""
 
 
 def solve(
@@ -71,7 +71,6 @@ def solve(
     path: str | Path | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
-    host: Host | None = None,
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -82,19 +81,38 @@ def solve(
         path: the run directory itself, new or empty, in place of one under `runs`.
         figures: whether to draw them.
         callbacks: what sees the run (`pinnsig.callbacks.Callback`).
-        host: what it is trained within, such as a batch of runs.
         given: settings by name (`pinnsig.settings.Settings`).
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
     """
+    made = solving(problem, runs=runs, path=path, figures=figures, callbacks=callbacks, **given)
+    return drive(made, evaluate_alone)
+
+
+def solving(
+    problem: str | Path | type[Problem],
+    *,
+    runs: str | Path = "runs",
+    path: str | Path | None = None,
+    figures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    interruption: Interruption | None = None,
+    **given: Any,
+) -> Solving:
+    """`solve` as a generator that asks for each loss and gradient.
+
+    Args:
+        interruption: by which it is asked to save and end, in place of signals.
+        problem, runs, path, figures, callbacks, given: see `solve`.
+    """
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
-    run = _Run(build(settings, kind), figures, callbacks, host)
-    with run.interruptible() as interruption:
-        return run.begin(runs, path, interruption)
+    run = _Run(build(settings, kind), figures, callbacks)
+    with run.interruptible(interruption) as heard:
+        return (yield from run.begin(runs, path, heard))
 
 
 def resume(
@@ -103,7 +121,6 @@ def resume(
     problem: type[Problem] | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
-    host: Host | None = None,
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -115,7 +132,6 @@ def resume(
         problem: the problem's class, where the run was started from Python with a class.
         figures: whether to draw them.
         callbacks: what sees the run.
-        host: what it is trained within.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
@@ -124,25 +140,37 @@ def resume(
         SettingsError: a change that cannot be made; nothing is changed then.
         PinnsigError: the problem or the device cannot be had.
     """
+    made = resuming(run, problem=problem, figures=figures, callbacks=callbacks, **changes)
+    return drive(made, evaluate_alone)
+
+
+def resuming(
+    run: str | Path,
+    *,
+    problem: type[Problem] | None = None,
+    figures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    interruption: Interruption | None = None,
+    **changes: Any,
+) -> Solving:
+    """`resume` as a generator that asks for each loss and gradient; see `solving`."""
     directory = RunDirectory.open(run)
     with directory.locked():
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         parts = build(settings, problem or problem_of(directory, settings.problem))
-        going = _Run(parts, figures, callbacks, host)
-        with going.interruptible() as interruption:
-            return going.go_on(directory, state, [notice] if notice else [], interruption)
+        going = _Run(parts, figures, callbacks)
+        notices = [notice] if notice else []
+        with going.interruptible(interruption) as heard:
+            return (yield from going.go_on(directory, state, notices, heard))
 
 
 class _Run:
     """The steps of one run, in order."""
 
-    def __init__(
-        self, parts: Parts, figures: bool, callbacks: Sequence[Callback], host: Host | None
-    ) -> None:
+    def __init__(self, parts: Parts, figures: bool, callbacks: Sequence[Callback]) -> None:
         self.parts = parts
-        self.host = host
         self.figures = figures
         self.callbacks = Callbacks(callbacks)
         self.at_start: dict[str, Any] = {}
@@ -152,7 +180,7 @@ class _Run:
         if settings.stop_error is not None and not parts.problem.has("solution"):
             raise SettingsError("stop_error: the problem has no solution to measure it against")
         self.trainer = Trainer(
-            build_objective(parts, delegate=host.delegate if host else None),
+            build_objective(parts),
             build_phases(parts),
             weighting=build_weighting(parts),
             error=lambda: relative_l2(compare(parts.model)),
@@ -160,15 +188,17 @@ class _Run:
             save_every=settings.checkpoint_every,
         )
 
-    def interruptible(self) -> contextlib.AbstractContextManager[Interruption]:
+    def interruptible(
+        self, given: Interruption | None
+    ) -> contextlib.AbstractContextManager[Interruption]:
         """Within it, a wish to end is heard."""
-        if self.host is not None:
-            return contextlib.nullcontext(self.host.interruption)
+        if given is not None:
+            return contextlib.nullcontext(given)
         return interruptible(self.callbacks.interrupting)
 
     def begin(
         self, runs: str | Path, path: str | Path | None, interruption: Interruption
-    ) -> Result:
+    ) -> Solving:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
@@ -187,7 +217,7 @@ class _Run:
             if self.figures:
                 points = trainer.objective.blocks[0].points
                 draw_initial_activations(directory, parts.model, points)
-            return self._train(directory, [], first)
+            return (yield from self._train(directory, [], first))
 
     def go_on(
         self,
@@ -195,7 +225,7 @@ class _Run:
         state: dict[str, Any],
         notices: list[str],
         interruption: Interruption,
-    ) -> Result:
+    ) -> Solving:
         """Train on from a checkpoint."""
         trainer = self.trainer
         trainer.limits = self._limits(interruption)
@@ -216,20 +246,20 @@ class _Run:
         reports = trainer.reports
         directory.cut_metrics(len(reports), reports[-1].iterations if reports else 0)
         self._write_config(directory)
-        return self._train(directory, notices, None)
+        return (yield from self._train(directory, notices, None))
 
-    def _train(self, directory: RunDirectory, notices: list[str], first: Record | None) -> Result:
+    def _train(self, directory: RunDirectory, notices: list[str], first: Record | None) -> Solving:
         parts, trainer = self.parts, self.trainer
-        told = (*parts.notices, *trainer.objective.notices, *notices)
+        told = (*parts.notices, *trainer.notices, *trainer.objective.notices, *notices)
         self.callbacks.started(replace(parts, notices=told), directory.path)
         book = Logbook(directory, parts.settings.log_every, self.callbacks.noticed)
         trainer.watcher = Callbacks([book, *self.callbacks.members])
         trainer.save = book.saver(self._state)
         try:
-            outcome = trainer.run(first)
+            outcome = yield from trainer.training(first)
         except BaseException:  # whatever ends a run, its best weights are kept
             with contextlib.suppress(RunError):
-                self._save(directory, "best", trainer.best)
+                self._save(directory, "best", trainer.best.values)
             raise
         return self._finish(directory, outcome)
 

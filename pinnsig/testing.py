@@ -148,7 +148,7 @@ class ProblemChecks:
         """Residuals of the solution, and the size of its partials, by name."""
         solution = _Solution(problem)
         found = {}
-        for name, residual, _ in expressions(problem):
+        for name, residual, _ in expressions(problem, problem.terms()):
             if name not in sites:
                 continue
             points = torch.from_numpy(sites[name].points)

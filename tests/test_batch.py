@@ -11,7 +11,7 @@ from pinnsig.initializers import Xavier
 from pinnsig.jets import Engine, JetsEngine, NestedEngine, input_count
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective, chunks, workers
+from pinnsig.objective import Evaluation, Objective, Weights, chunks, workers
 from pinnsig.objective.batch import Batch, Batches, batch_key
 from pinnsig.problem import Box, Coefficient, Periodic, Problem
 from pinnsig.sampling import Counts, draw_sites
@@ -65,15 +65,25 @@ def family(kind: type[Problem], dtype: torch.dtype = torch.float64) -> list[Obje
     return [member(kind(), seed, act, dtype) for seed, act in enumerate(acts)]
 
 
-def check(objectives: list[Objective], answers: Sequence[torch.Tensor | None], rtol: float) -> None:
+def asked(objectives: Sequence[Objective]) -> list[tuple[Objective, Weights]]:
+    """Each with its own weights."""
+    return [(objective, objective.weights) for objective in objectives]
+
+
+def check(
+    objectives: list[Objective],
+    answers: Sequence[Evaluation | None],
+    rtol: float,
+    weights: Sequence[Weights | None] = (None,) * 9,
+) -> None:
     """What a batch gave, against evaluations of each alone."""
-    for objective, answer in zip(objectives, answers, strict=True):
+    for objective, answer, own in zip(objectives, answers, weights, strict=False):
         assert answer is not None
         gradient = objective.flat.gradient.clone()
         objective.flat.gradient.fill_(math.nan)
-        alone = objective.evaluate()
-        torch.testing.assert_close(answer[0], alone.terms, rtol=rtol, atol=0)
-        torch.testing.assert_close((objective.weights * answer[1]).sum(), alone.loss)
+        alone = objective.evaluate(own)
+        torch.testing.assert_close(answer.terms, alone.terms, rtol=rtol, atol=0)
+        torch.testing.assert_close(answer.loss, alone.loss)
         off = (gradient - objective.flat.gradient).norm() / objective.flat.gradient.norm()
         assert float(off) <= rtol
 
@@ -82,11 +92,11 @@ def check(objectives: list[Objective], answers: Sequence[torch.Tensor | None], r
 @pytest.mark.parametrize(("dtype", "rtol"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
 def test_a_batch_gives_what_each_gives_alone(kind, dtype, rtol):
     objectives = family(kind, dtype)
-    for i, objective in enumerate(objectives):
-        objective.weights *= torch.arange(1.0, 1 + len(objective.weights)) + i
+    count = len(objectives[0].term_names)
+    weights = [Weights(torch.arange(1.0, 1 + count).double() + i) for i in range(len(objectives))]
     batch = Batch(objectives)
-    for _ in range(2):  # the second time at other weights
-        check(objectives, batch.evaluate(), rtol)
+    for _ in range(2):  # the second time at other parameters
+        check(objectives, batch.evaluate(weights), rtol, weights)
         for objective in objectives:
             objective.flat.values.mul_(1.1)
 
@@ -103,7 +113,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
         return shares(work, n, **more)
 
     monkeypatch.setattr("pinnsig.objective.batch.run_shares", noted)
-    answers = Batch(objectives).evaluate()
+    answers = Batch(objectives).evaluate([o.weights for o in objectives])
     assert counted == [2]
     monkeypatch.undo()
     check(objectives, answers, 1e-12)
@@ -117,9 +127,10 @@ def test_the_problem_is_asked_once():
             calls.append(len(u))
             return super().residual(u)
 
-    batch = Batch(family(Counted))
+    objectives = family(Counted)
+    batch = Batch(objectives)
     calls.clear()
-    batch.evaluate()
+    batch.evaluate([o.weights for o in objectives])
     assert calls == [3 * 30]
 
 
@@ -136,7 +147,7 @@ def test_those_that_belong_together_are_found():
         member(heat, act="erf(2x)", seed=3),
         member(System()),
     ]
-    answers = Batches(8).evaluate(objectives)
+    answers = Batches(8).evaluate(asked(objectives))
     together = [i for i, answer in enumerate(answers) if answer is not None]
     assert together == [0, 2, 4, 7]
     check([objectives[i] for i in together], [answers[i] for i in together], 1e-12)
@@ -144,20 +155,21 @@ def test_those_that_belong_together_are_found():
 
 def test_who_goes_alone():
     attended = member(Heat())
-    attended.attend(torch.ones(30, dtype=torch.float64))
     alone = [
-        attended,
         member(Inverse()),
         member(Heat(), engine=NestedEngine()),
         member(Heat(), deterministic=True),
     ]
-    assert [batch_key(objective) for objective in alone] == [None] * 4
-    assert Batches(8).evaluate([*alone, *alone]) == [None] * 8
+    assert [batch_key(objective) for objective in alone] == [None] * 3
+    assert Batches(8).evaluate(asked(alone)) == [None] * 3
+    points = Weights(attended.weights.terms, torch.ones(30, dtype=torch.float64))
+    pair = [(attended, points), (member(Heat()), points)]
+    assert Batches(8).evaluate(pair) == [None] * 2
 
 
 def test_batches_have_a_largest_size():
     objectives = [member(Heat(), seed) for seed in range(5)]
-    answers = Batches(2).evaluate(objectives)
+    answers = Batches(2).evaluate(asked(objectives))
     assert [answer is None for answer in answers] == [False] * 4 + [True]
     check(objectives[:4], answers[:4], 1e-12)
 
@@ -173,18 +185,18 @@ def test_a_batch_is_kept_while_its_members_stay(monkeypatch):
     monkeypatch.setattr("pinnsig.objective.batch.Batch", Noted)
     objectives, batches = family(Heat), Batches(8)
     for _ in range(3):
-        batches.evaluate(objectives)
-    batches.evaluate(objectives[:2])
-    batches.evaluate(objectives)
+        batches.evaluate(asked(objectives))
+    batches.evaluate(asked(objectives[:2]))
+    batches.evaluate(asked(objectives))
     assert made == [3, 2, 3]
 
 
 def test_one_that_is_not_finite_leaves_the_others_alone():
     objectives = family(Heat)
     objectives[1].flat.values[3] = math.nan
-    answers = Batches(8).evaluate(objectives)
+    answers = Batches(8).evaluate(asked(objectives))
     assert answers[1] is not None
-    assert not answers[1].isfinite().all()
+    assert not answers[1].terms.isfinite().all()
     check([objectives[0], objectives[2]], [answers[0], answers[2]], 1e-12)
 
 
@@ -198,10 +210,10 @@ def test_a_fault_is_left_to_the_one_whose_it_is():
     objectives = family(Touchy)
     objectives[1].flat.values.fill_(math.nan)
     batches = Batches(8)
-    assert batches.evaluate(objectives) == [None] * 3
+    assert batches.evaluate(asked(objectives)) == [None] * 3
     with pytest.raises(ZeroDivisionError):
         objectives[1].evaluate()
-    answers = batches.evaluate([objectives[0], objectives[2]])
+    answers = batches.evaluate(asked([objectives[0], objectives[2]]))
     check([objectives[0], objectives[2]], answers, 1e-12)
 
 
@@ -218,42 +230,24 @@ def test_what_only_works_alone_is_not_tried_for_ever():
     objectives, batches = family(Fixed), Batches(8)
     calls.clear()
     for _ in range(3):
-        assert batches.evaluate(objectives) == [None] * 3
+        assert batches.evaluate(asked(objectives)) == [None] * 3
     tried = len(calls)
     assert tried
     for _ in range(3):
-        assert batches.evaluate(objectives) == [None] * 3
+        assert batches.evaluate(asked(objectives)) == [None] * 3
     assert len(calls) == tried
 
 
 def test_without_memory_batches_get_smaller(monkeypatch):
-    def full(self):
+    def full(self, weights):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     objectives, batches = [member(Heat(), seed) for seed in range(4)], Batches(8)
     with monkeypatch.context() as patch:
         patch.setattr(Batch, "evaluate", full)
-        assert batches.evaluate(objectives) == [None] * 4
+        assert batches.evaluate(asked(objectives)) == [None] * 4
     assert batches.largest == 2
-    check(objectives, batches.evaluate(objectives), 1e-12)
-
-
-def test_a_delegate_takes_an_objectives_place():
-    asked = []
-
-    def delegate(objective):
-        asked.append(objective)
-        objective.flat.gradient.fill_(7.0)
-        return torch.full((2, len(objective.weights)), 2.0) if len(asked) == 1 else None
-
-    made, own = (member(Heat(), weights={"data": 3.0}, delegate=e) for e in (delegate, None))
-    assert float(made.evaluate().loss) == 2.0 * (len(made.weights) + 2)
-    assert set(made.flat.gradient.tolist()) == {7.0}
-    assert float(made.evaluate().loss) == float(own.evaluate().loss)
-    assert made.evaluations == 2
-    narrow = made.changed(dtype=torch.float32)
-    narrow.evaluate()
-    assert asked == [made, made, narrow]
+    check(objectives, batches.evaluate(asked(objectives)), 1e-12)
 
 
 @pytest.mark.gpu
@@ -267,7 +261,7 @@ def test_recorded_on_a_gpu(engine):
     ]
     batch = Batch(objectives)
     for _ in range(4):
-        check(objectives, batch.evaluate(), 1e-4)
+        check(objectives, batch.evaluate([o.weights for o in objectives]), 1e-4)
         for objective in objectives:
             objective.flat.values.mul_(1.01)
     assert batch.recorded.notice is None

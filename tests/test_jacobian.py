@@ -13,9 +13,10 @@ from pinnsig.errors import DerivativeError
 from pinnsig.initializers import Xavier
 from pinnsig.jacobian import jacobian_blocks, residual_jacobian, rows
 from pinnsig.jets import JetsEngine, NestedEngine, input_count
+from pinnsig.jets.fields import fields_at
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective
+from pinnsig.objective import BoundTerms, Objective
 from pinnsig.problem import (
     Box,
     Coefficient,
@@ -43,9 +44,10 @@ def objective(
 def by_autograd(made, block):
     """The same rows from nested autograd, one at a time."""
     model = made.model
-    model.problem.bind(model.coefficients())
-    fields, at = model.fields(NestedEngine(), block.points, block.plan)
-    r = torch.cat(list(block.residual(fields, at, block.extra).values()))
+    bound = BoundTerms.of(model.problem.bound(model.coefficients()))
+    engine = NestedEngine()
+    fields, at = fields_at(bound.problem, model.network, engine, block.points, block.plan)
+    r = torch.cat(list(bound.residuals[block.name](fields, at, block.extra).values()))
     parameters = list(model.parameters())
     found = [
         torch.autograd.grad(row, parameters, retain_graph=True, materialize_grads=True)
@@ -53,7 +55,6 @@ def by_autograd(made, block):
         else [torch.zeros_like(p) for p in parameters]
         for row in r
     ]
-    model.bind()
     return r.detach(), torch.stack([torch.cat([g.reshape(-1) for g in row]) for row in found])
 
 
@@ -211,8 +212,8 @@ def test_blocks_add_up_to_the_loss_and_its_gradient(kind, most):
     for part in jacobian_blocks(made, most):
         assert part.jacobian.shape == (len(part.residual), len(made.flat))
         assert part.rows.stop - part.rows.start == len(part.residual)
-        loss += part.weight * float(part.residual.square().sum())
-        gradient += 2 * part.weight * part.residual @ part.jacobian
+        loss += float(part.weights @ part.residual.square())
+        gradient += 2 * (part.weights * part.residual) @ part.jacobian
         seen += range(part.rows.start, part.rows.stop)
     assert sorted(seen) == list(range(len(seen)))
     assert loss == pytest.approx(float(evaluation.loss), rel=1e-12)
@@ -296,8 +297,10 @@ def test_present_parameters_are_used_and_nothing_stays_bound():
     made = objective(Inverse())
     made.flat.values.add_(0.1)
     assert_rows_agree(made)
+    before = dict(vars(made.model.problem))
     residual_jacobian(made, made.blocks[0])
-    assert not vars(made.model.problem)["k"].requires_grad
+    made.evaluate()
+    assert vars(made.model.problem) == before
 
 
 def test_a_residual_that_nothing_moves_has_zero_rows():

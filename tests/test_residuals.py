@@ -12,7 +12,7 @@ from pinnsig.jets import input_count
 from pinnsig.jets.compiled import programs
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, Weights
 from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Periodic, Problem, problem_class
 from pinnsig.sampling import Counts, draw_sites
 
@@ -37,8 +37,10 @@ def both(problem, monkeypatch):
     return [objective(problem(), compiled, monkeypatch) for compiled in (True, False)]
 
 
-def assert_equal(mine, theirs):
-    for a, b in ((mine.evaluate(), theirs.evaluate()), (mine.losses(), theirs.losses())):
+def assert_equal(mine, theirs, weights=None):
+    found = (made.evaluate(weights) for made in (mine, theirs))
+    alone = (made.losses(weights) for made in (mine, theirs))
+    for a, b in (found, alone):
         torch.testing.assert_close(a.loss, b.loss, rtol=1e-12, atol=0)
         torch.testing.assert_close(a.terms, b.terms, rtol=1e-12, atol=0)
     scale = float(theirs.flat.gradient.abs().max())
@@ -140,10 +142,10 @@ def test_what_the_code_decides_anew_is_honoured(monkeypatch):
 def test_attention_weighs_points_alike(monkeypatch):
     mine, theirs = both(Everything, monkeypatch)
     factors = torch.linspace(0, 2, 300, dtype=torch.float64)
-    for made in (mine, theirs):
-        made.attend(factors)
-    assert_equal(mine, theirs)
-    torch.testing.assert_close(mine.sizes, theirs.sizes)
+    weights = Weights(mine.weights.terms, factors)
+    assert_equal(mine, theirs, weights)
+    sizes = [made.evaluate(weights).sizes for made in (mine, theirs)]
+    torch.testing.assert_close(*sizes)
 
 
 def test_a_fault_in_the_code_is_told_as_ever(monkeypatch):

@@ -8,7 +8,7 @@ from pinnsig.jets import input_partials
 from pinnsig.jets.fields import features_of, fields_from
 from pinnsig.jets.taylor import make_tape
 from pinnsig.networks import FFNN
-from pinnsig.objective import Block, Objective
+from pinnsig.objective import Block, BoundTerms, Objective
 
 
 class RowFiller:
@@ -22,7 +22,7 @@ class RowFiller:
         model = objective.model
         if not isinstance(model.network, FFNN):
             raise DerivativeError(f"rows need an FFNN, not a {type(model.network).__name__}")
-        self.network, self.problem, self.block = model.network, model.problem, block
+        self.network, self.block = model.network, block
         coefficients = model.coefficients()
         # autograd stops at these; how each depends on its own parameter is one number
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
@@ -31,7 +31,8 @@ class RowFiller:
             torch.autograd.grad(value, model.unknowns[name])[0]
             for name, value in coefficients.items()
         ]
-        self.problem.bind(leaves)
+        bound = BoundTerms.of(model.problem.bound(leaves))
+        self.problem, self.residual = bound.problem, bound.residuals[block.name]
 
     def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
         """Write r, shape (residuals, M), and J, shape (residuals, M, P), at some points."""
@@ -44,7 +45,7 @@ class RowFiller:
             tape = make_tape(self.network.activation, plan, inputs.detach(), weights)
             table = tape.forward().requires_grad_()
             fields, at = fields_from(self.problem, table, block.points[points], plan)
-            residuals = block.residual(fields, at, extra).values()
+            residuals = self.residual(fields, at, extra).values()
         moved = [_slope(inputs, leaf) for leaf in self.leaves]
         network = jacobian.shape[2] - len(self.leaves)
         for r, into, rows in zip(residuals, residual, jacobian, strict=True):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pinnsig.errors import DerivativeError
 from pinnsig.jacobian.filling import RowFiller
-from pinnsig.objective import Block, Objective
+from pinnsig.objective import Block, Objective, Weights
 from pinnsig.objective.workers import run_shares
 
 # Stack elements (partials x points x width) carried at once: few enough to stay in a CPU's cache
@@ -18,24 +18,27 @@ CHUNK_ELEMENTS_ACCELERATOR = 2**24
 
 @dataclass(frozen=True)
 class Rows:
-    """Some of the rows of one residual; over all of them, loss = sum of weight * residual^2.
+    """Some of the rows of one residual; over all of them, loss = sum of weights * residual^2.
 
     Attributes:
         term: the term of the loss that they belong to.
         rows: where they stand among all rows: blocks, their residuals, and points in order.
         residual: shape (M,).
         jacobian: shape (M, P), columns in the order of `objective.flat.values`.
-        weight: the term's weight over the number of its points.
+        weights: factors on the squared residuals, shape (M,): the term's over the number of its
+            points, times the square of the point's.
     """
 
     term: str
     rows: slice
     residual: Tensor
     jacobian: Tensor
-    weight: float
+    weights: Tensor
 
 
-def jacobian_blocks(objective: Objective, rows: int, out: Tensor | None = None) -> Iterator[Rows]:
+def jacobian_blocks(
+    objective: Objective, rows: int, out: Tensor | None = None, weights: Weights | None = None
+) -> Iterator[Rows]:
     """All rows of an objective at its present parameters, a bounded number at a time.
 
     Args:
@@ -44,15 +47,20 @@ def jacobian_blocks(objective: Objective, rows: int, out: Tensor | None = None) 
         out: memory for that many rows, shape (rows, P), contiguous, which is then written over
             and over: rows are to be used up before the next ones are asked for. None means fresh
             memory for each, which can cost as much as all the arithmetic.
+        weights: what is minimised has; None for the objective's own.
 
     Raises:
         DerivativeError: see `residual_jacobian`.
     """
-    weights = dict(zip(objective.term_names, objective.weights.tolist(), strict=True))
+    weights = weights or objective.weights
+    factors = dict(zip(objective.term_names, weights.terms.tolist(), strict=True))
     first = 0
     for block in objective.blocks:
-        count, length = _residual_count(objective, block), len(block) // block.stride
+        count, length = block.residuals, len(block) // block.stride
         terms = block.terms if block.name == "residual" else block.terms * count
+        of_points = objective.flat.values.new_ones(length)
+        if weights.points is not None and block is objective.blocks[0]:
+            of_points = weights.points.square()
         step = max(rows // count, 1)
         for start in range(0, length, step):
             stop = min(start + step, length)
@@ -61,7 +69,8 @@ def jacobian_blocks(objective: Objective, rows: int, out: Tensor | None = None) 
             found = (part.chunk(count) for part in residual_jacobian(objective, block, span, into))
             for i, (term, r, jacobian) in enumerate(zip(terms, *found, strict=True)):
                 place = slice(first + i * length + start, first + i * length + stop)
-                yield Rows(term, place, r, jacobian, weights[term] / length)
+                scale = factors[term] / length * of_points[start:stop]
+                yield Rows(term, place, r, jacobian, scale)
         first += count * length
 
 
@@ -90,7 +99,7 @@ def residual_jacobian(
             of another shape.
     """
     span = _checked_span(block, points)
-    flat, count = objective.flat.values, _residual_count(objective, block)
+    flat, count = objective.flat.values, block.residuals
     length = (span.stop - span.start) // block.stride
     residual = flat.new_empty(count, length)
     shape = count * length, len(flat)
@@ -113,18 +122,7 @@ def residual_jacobian(
             filler.fill(at, residual[:, rows], shaped[:, rows])
 
     run_shares(work, threads)
-    objective.model.bind()
     return residual.flatten(), jacobian
-
-
-def _residual_count(objective: Objective, block: Block) -> int:
-    """How many residuals the block has, as few points tell."""
-    model, few = objective.model, slice(0, block.stride)
-    model.bind()
-    extra = {key: column[few] for key, column in block.extra.items()}
-    with torch.no_grad():
-        fields, at = model.fields(objective.engine, block.points[few], block.plan)
-        return len(block.residual(fields, at, extra))
 
 
 def _checked_span(block: Block, points: slice | None) -> slice:

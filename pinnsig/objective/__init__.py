@@ -1,6 +1,15 @@
 """The loss and its gradient, from a problem's terms at given points."""
 
-from pinnsig.objective.blocks import Block, expressions, make_blocks
-from pinnsig.objective.loss import Delegate, Evaluation, Objective
+from pinnsig.objective.blocks import Block, BoundTerms, expressions, make_blocks
+from pinnsig.objective.loss import Evaluation, Objective
+from pinnsig.objective.weights import Weights
 
-__all__ = ["Block", "Delegate", "Evaluation", "Objective", "expressions", "make_blocks"]
+__all__ = [
+    "Block",
+    "BoundTerms",
+    "Evaluation",
+    "Objective",
+    "Weights",
+    "expressions",
+    "make_blocks",
+]

@@ -15,10 +15,15 @@ from pinnsig.activations import skeleton
 from pinnsig.capture import Recorded
 from pinnsig.jets import features_of, input_partials
 from pinnsig.networks import FFNN, Stack
+from pinnsig.objective.blocks import BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
-from pinnsig.objective.loss import Objective
+from pinnsig.objective.loss import Evaluation, Objective, evaluation
 from pinnsig.objective.residuals import Evaluator
+from pinnsig.objective.weights import Weights
 from pinnsig.objective.workers import balance, run_shares
+
+Asked = tuple[Objective, Weights]
+"""An evaluation that is wanted: loss and gradient of an objective with weights."""
 
 FAULTS = 3  # one after another, with which it is not a member's but the batch's own
 
@@ -26,18 +31,12 @@ FAULTS = 3  # one after another, with which it is not a member's but the batch's
 def batch_key(objective: Objective) -> Hashable | None:
     """What objectives must have in common to make a `Batch`; None for one that goes alone.
 
-    Alone go those that learn coefficients or weight their points, whose engine carries one network
-    at a time, or whose gradients have to be the same bit for bit whoever is evaluated beside them.
+    Alone go those that learn coefficients, whose engine carries one network at a time, or whose
+    gradients have to be the same bit for bit whoever is evaluated beside them.
     """
     engine, model = objective.engine, objective.model
     problem, network = model.problem, model.network
-    if (
-        not engine.stacks
-        or not isinstance(network, FFNN)
-        or model.start
-        or objective.attention is not None
-        or objective.deterministic
-    ):
+    if not engine.stacks or not isinstance(network, FFNN) or model.start or objective.deterministic:
         return None
     values, blocks = objective.flat.values, objective.blocks
     return (
@@ -64,10 +63,12 @@ class Batches:
         self._kept: dict[tuple[int, ...], Batch] = {}
         self._faults: dict[Hashable, int] = {}  # one after another, by key
 
-    def evaluate(self, objectives: Sequence[Objective]) -> list[Tensor | None]:
-        """What a `Delegate` gives for each: None for those that are to evaluate themselves."""
-        answers: dict[Objective, Tensor] = {}
-        batches = {tuple(map(id, batch)): batch for batch in self._batches(objectives)}
+    def evaluate(self, asked: Sequence[Asked]) -> list[Evaluation | None]:
+        """What each `Objective.evaluate` would give; None for those that have to be asked alone."""
+        weights = dict(asked)
+        answers: dict[Objective, Evaluation] = {}
+        together = [objective for objective, own in asked if own.points is None]
+        batches = {tuple(map(id, batch)): batch for batch in self._batches(together)}
         # the memory of those that have had their time is free before others are made
         self._kept = {name: batch for name, batch in self._kept.items() if name in batches}
         for name, members in batches.items():
@@ -75,7 +76,8 @@ class Batches:
             try:
                 if name not in self._kept:
                     self._kept[name] = Batch(members)
-                answers.update(zip(members, self._kept[name].evaluate(), strict=True))
+                found = self._kept[name].evaluate([weights[member] for member in members])
+                answers.update(zip(members, found, strict=True))
                 self._faults.pop(key, None)
             except torch.OutOfMemoryError:
                 self._kept.pop(name, None)
@@ -83,7 +85,9 @@ class Batches:
             except Exception:  # evaluated alone, each meets its own fault
                 self._kept.pop(name, None)
                 self._faults[key] = self._faults.get(key, 0) + 1
-        return [answers.get(objective) for objective in objectives]
+        for objective in answers:
+            objective.evaluations += 1
+        return [answers.get(objective) for objective, _ in asked]
 
     def _batches(self, objectives: Sequence[Objective]) -> Iterator[list[Objective]]:
         groups: dict[Hashable, list[Objective]] = {}
@@ -118,6 +122,8 @@ class Batch:
         networks = [o.model.network for o in self.objectives]
         self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
         self.residuals = Evaluator(self.problem, first.blocks, self.values)
+        self.conditions = self.problem.terms()
+        self.weights = torch.stack([o.weights.terms for o in self.objectives])
         cutter = Cutter(first.blocks, first.flat.parameters, len(self.objectives))
         self.threads = cutter.threads()
         places = {block.name: place for place, block in enumerate(first.blocks)}
@@ -125,26 +131,29 @@ class Batch:
         self.chunks = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
         self.recorded = Recorded(self._run, self.values.device)
 
-    def evaluate(self) -> list[Tensor]:
-        """Set every member's `flat.gradient`; what a `Delegate` gives, for each member."""
+    def evaluate(self, weights: Sequence[Weights]) -> list[Evaluation]:
+        """Set every member's `flat.gradient`, with the weights of each."""
+        torch.stack([own.terms for own in weights], out=self.weights)
         found = self.recorded()
         assert found is not None
-        return [terms.expand(2, -1) for terms in found]
+        pairs = zip(found, weights, strict=True)
+        return [evaluation(terms.expand(2, -1), own) for terms, own in pairs]
 
     def _run(self) -> Tensor:
         """Mean squares of all terms, shape (M, terms), and every member's gradient."""
         torch.stack([o.flat.values for o in self.objectives], out=self.values)
-        weights = torch.stack([o.weights for o in self.objectives])
-        factors = 2 * weights * self.means  # half the slopes of squares
+        factors = 2 * self.weights * self.means  # half the slopes of squares
         shares = balance([chunk.cost for chunk in self.chunks], self.threads)
         shares = [share for share in shares if share]
 
         def work(share: int) -> tuple[Tensor, Tensor]:
-            squares, slopes = torch.zeros_like(weights), torch.zeros_like(self.values)
+            squares, slopes = torch.zeros_like(factors), torch.zeros_like(self.values)
+            bound = BoundTerms.of(self.problem.bound({}), self.conditions)
             with torch.enable_grad():
                 for job in shares[share]:
                     chunk = self.chunks[job]
-                    squares[:, chunk.terms] += self._visit(chunk, factors[:, chunk.terms], slopes)
+                    found = self._visit(chunk, bound, factors[:, chunk.terms], slopes)
+                    squares[:, chunk.terms] += found
             return squares, slopes
 
         found = run_shares(work, len(shares), single=self.threads == 1)
@@ -166,18 +175,18 @@ class Batch:
         block = replace(chunk.block, points=points, extra=extra)
         return Chunk(block, slice(0, len(points)), chunk.terms)
 
-    def _visit(self, chunk: Chunk, factors: Tensor, slopes: Tensor) -> Tensor:
+    def _visit(self, chunk: Chunk, bound: BoundTerms, factors: Tensor, slopes: Tensor) -> Tensor:
         """Sums of squares over a joined chunk, shape (M, 1) or (M, terms of its block).
 
         What factors, shape (M, terms of the block), times the residuals pull is added to `slopes`,
         shape (M, P).
         """
-        block, features = chunk.block, features_of(self.problem)
+        block, features = chunk.block, features_of(bound.problem)
         inputs = chunk.known_inputs(features)
         if inputs is None:
             inputs = input_partials(features, chunk.points, block.plan)
         carried = self.engine.carry_stack(self.stack, inputs, block.plan)
-        residuals = self.residuals.at(chunk, carried.table, ())
+        residuals = self.residuals.at(chunk, carried.table, bound, ())
         values = residuals.values.unflatten(1, (len(self.objectives), -1))
         table, _ = residuals.pull((factors.to(values).T.unsqueeze(2) * values).flatten(1))
         if table is not None:

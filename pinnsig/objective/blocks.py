@@ -18,18 +18,54 @@ Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]]
 
 @dataclass(frozen=True)
 class Block:
-    """Points that share a plan and an expression, which may give several terms."""
+    """Points that share a plan and an expression, which may give several terms.
+
+    Attributes:
+        residuals: how many residuals there are at each point; a condition on several quantities
+            has several, which make one term.
+    """
 
     name: str
     terms: tuple[str, ...]
     points: Tensor
     extra: dict[str, Tensor]
-    residual: Residual
     plan: Plan
     stride: int
+    residuals: int
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def rows(self) -> int:
+        """How many residuals it has over all its points."""
+        return self.residuals * (len(self) // self.stride)
+
+
+@dataclass(frozen=True)
+class BoundTerms:
+    """A problem whose coefficients have their values, and the residuals of its terms.
+
+    Attributes:
+        residuals: by the block's name.
+    """
+
+    problem: Problem
+    residuals: dict[str, Residual]
+
+    @classmethod
+    def of(
+        cls, problem: Problem, conditions: Mapping[str, Condition] | None = None
+    ) -> "BoundTerms":
+        """The residuals of a problem.
+
+        Args:
+            problem: with its coefficients.
+            conditions: by term; None makes them anew, so that they read this problem's own
+                coefficients.
+        """
+        found = expressions(problem, problem.terms() if conditions is None else conditions)
+        return cls(problem, {name: residual for name, residual, _ in found})
 
 
 def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> list[Block]:
@@ -41,7 +77,7 @@ def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> l
     """
     blocks = [
         _make_block(problem, name, sites[name], residual, stride, like)
-        for name, residual, stride in expressions(problem)
+        for name, residual, stride in expressions(problem, problem.terms())
         if name in sites
     ]
     names = [term for block in blocks for term in block.terms]
@@ -64,13 +100,15 @@ def _make_block(
     if not result:
         raise ProblemError(f"{type(problem).__name__}: {what} gives nothing")
     terms = tuple(result) if name == "residual" else (name,)
-    return Block(name, terms, points, extra, residual, plan, stride)
+    return Block(name, terms, points, extra, plan, stride, len(result))
 
 
-def expressions(problem: Problem) -> Iterator[tuple[str, Residual, int]]:
+def expressions(
+    problem: Problem, conditions: Mapping[str, Condition]
+) -> Iterator[tuple[str, Residual, int]]:
     """Name, residual and stride of every block of a problem."""
     yield "residual", functools.partial(_pde_residual, problem), 1
-    for name, condition in problem.terms().items():
+    for name, condition in conditions.items():
         yield name, _condition_residual(condition, name), condition.stride
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pinnsig.jets import Jet, Listing, fields_of, output_jets, symbol_jets
 from pinnsig.jets.compiled import Program, Pulled, find_interpreter
-from pinnsig.objective.blocks import Block
+from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk
 from pinnsig.problem import Problem
 
@@ -57,39 +57,44 @@ class Evaluator:
     """
 
     def __init__(self, problem: Problem, blocks: Sequence[Block], like: Tensor) -> None:
-        self.problem = problem
         self.interpreter = find_interpreter(like.dtype) if like.device.type == "cpu" else None
         self.followed: set[str] = set()  # names of blocks
         if self.interpreter is not None:
-            self.followed = {block.name for block in blocks if self._follows(block, like)}
+            bound = BoundTerms.of(problem)
+            self.followed = {block.name for block in blocks if self._follows(block, bound, like)}
 
-    def at(self, chunk: Chunk, table: Tensor, leaves: Sequence[Tensor]) -> Residuals:
+    def at(
+        self, chunk: Chunk, table: Tensor, bound: BoundTerms, leaves: Sequence[Tensor]
+    ) -> Residuals:
         """The residuals of a chunk's block.
 
         Args:
             chunk: points of a block.
             table: the partials of the network's outputs there, shape (K, N, outputs), a leaf.
+            bound: the problem with its coefficients' values.
             leaves: what else the residuals may depend on, each of shape ().
         """
-        program = self._trace(chunk, table) if chunk.block.name in self.followed else None
+        program = self._trace(chunk, table, bound) if chunk.block.name in self.followed else None
         if program is not None:
             return _Programmed(program, leaves)
-        return _Graphed(self._run(chunk, output_jets(table, chunk.block.plan)), table, leaves)
+        found = self._run(chunk, output_jets(table, chunk.block.plan), bound)
+        return _Graphed(found, table, leaves)
 
-    def _run(self, chunk: Chunk, outputs: list[Jet]) -> list[Tensor]:
-        fields = fields_of(self.problem, outputs, chunk.at)
-        return list(chunk.block.residual(fields, chunk.at, chunk.extra).values())
+    def _run(self, chunk: Chunk, outputs: list[Jet], bound: BoundTerms) -> list[Tensor]:
+        fields = fields_of(bound.problem, outputs, chunk.at)
+        residual = bound.residuals[chunk.block.name]
+        return list(residual(fields, chunk.at, chunk.extra).values())
 
-    def _follows(self, block: Block, like: Tensor) -> bool:
+    def _follows(self, block: Block, bound: BoundTerms, like: Tensor) -> bool:
         some = Chunk(block, slice(0, min(2 * block.stride, len(block))), slice(0))
-        table = like.new_zeros(len(block.plan), len(some), len(self.problem.outputs))
-        return len(some) > 0 and self._trace(some, table) is not None
+        table = like.new_zeros(len(block.plan), len(some), len(bound.problem.outputs))
+        return len(some) > 0 and self._trace(some, table, bound) is not None
 
-    def _trace(self, chunk: Chunk, table: Tensor) -> Program | None:
+    def _trace(self, chunk: Chunk, table: Tensor, bound: BoundTerms) -> Program | None:
         listing = Listing(next(iter(chunk.at.values())).like)
         assert self.interpreter is not None
         try:
-            found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan))
+            found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan), bound)
             results = listing.close(found)
         except Exception:  # also a fault of the code itself, which shows with tensors, too
             return None

@@ -1,9 +1,10 @@
 """`Problem`: a PDE with its domain, conditions and coefficients."""
 
+import copy
 import difflib
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
@@ -70,9 +71,11 @@ class Problem:
         present = {name: getattr(self, name) for name in self.settings()}
         return {k: v.item() if isinstance(v, Tensor) else v for k, v in present.items()}
 
-    def bind(self, values: Mapping[str, Tensor]) -> None:
-        """Let learned coefficients read as tensors, so that gradients flow into them."""
-        self.__dict__.update(values)
+    def bound(self, values: Mapping[str, Tensor]) -> Self:
+        """A copy whose learned coefficients read as these tensors, so that gradients flow in."""
+        other = copy.copy(self)
+        other.__dict__.update(values)
+        return other
 
     # --- what a subclass writes -----------------------------------------------------------------
 

@@ -39,6 +39,8 @@ class Coefficient(Setting):
         maximum: inclusive upper limit.
         learn: unknown, to be found by training together with the network, starting at `default`
             (an inverse problem). One that has to be positive is learned by its logarithm.
+        true: of a learned coefficient, the value that `solution` is meant for; None if unknown, and
+            then a solution that depends on it is no reference.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class Coefficient(Setting):
         minimum: float | None = None,
         maximum: float | None = None,
         learn: bool = False,
+        true: float | None = None,
     ) -> None:
         super().__init__(float(default))
+        self.true = true
         self.above = above
         self.minimum = minimum
         self.maximum = maximum

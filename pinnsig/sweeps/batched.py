@@ -1,25 +1,18 @@
 """Running tasks together in this process, their losses evaluated in batches.
 
-Each run trains in a thread of its own, by the same code as alone. One thread at a time is at work,
-and gives its turn on when its run wants loss and gradient; when all runs wait, they are evaluated
-together. So the order of all work is fixed, and nothing needs a lock.
+Each run is a generator that asks for loss and gradient. One at a time is at work until it asks;
+when all have asked, they are evaluated together. So the order of all work is fixed.
 """
 
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-
-import torch
-from torch import Tensor
+from typing import Any
 
 from pinnsig.interrupts import Interruption, interruptible
-from pinnsig.objective import Objective
 from pinnsig.objective.batch import Batches
-from pinnsig.solver import Host
 from pinnsig.sweeps.executors import Event, Executor, Tell
-from pinnsig.sweeps.tasks import Ended, Started, Task, perform
-
-POLL = 0.2  # seconds within which a signal is seen, wherever the system delivers it
+from pinnsig.sweeps.tasks import Ended, Started, Task, performing
+from pinnsig.training import Asked, evaluate_alone
 
 
 class Batched(Executor):
@@ -49,95 +42,49 @@ class Batched(Executor):
                     while waiting and len(members) < self.members:
                         members.append(_Member(waiting.popleft(), interruption))
                         yield Started(members[-1].task.name)
-                    running = [member for member in members if member.asks is None]
-                    for member in running:
-                        member.turn()
+                        members[-1].go_on()
+                    for member in list(members):
                         if member.ended is not None:
                             members.remove(member)
                             yield member.ended
-                    if not running:
-                        answers = batches.evaluate([m.asks for m in members if m.asks is not None])
-                        for member, answer in zip(members, answers, strict=True):
-                            member.asks, member.answer = None, answer
+                    asking = [member for member in members if member.asked is not None]
+                    found = batches.evaluate([m.asked for m in asking if m.asked is not None])
+                    for member, evaluation in zip(asking, found, strict=True):
+                        member.answer(evaluation)
         finally:
-            for member in members:
-                member.leave()
-
-
-class _Left(BaseException):
-    """Ends a run whose sweep is over before it is."""
+            for member in members:  # the sweep was torn away: their best weights are kept
+                member.run.close()
 
 
 class _Member:
-    """A task in a thread, which runs while it has the turn.
+    """A task that is being run.
 
     Attributes:
-        asks: the objective that it wants evaluated, if it does.
-        answer: what it is told then.
-        ended: how it ended, if it has.
+        asked: what it wants evaluated, while it runs.
+        ended: how it ended, once it has.
     """
 
     def __init__(self, task: Task, interruption: Interruption) -> None:
         self.task = task
-        self.asks: Objective | None = None
-        self.answer: Tensor | None = None
+        self.run = performing(task, interruption=interruption)
+        self.asked: Asked | None = None
         self.ended: Ended | None = None
-        self._error: BaseException | None = None
-        self._running = self._over = self._leaving = False
-        # which belong to each thread
-        self._threads = torch.get_num_threads()
-        self._device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
-        self._host = Host(self._evaluate, interruption)
-        self._mine, self._back = threading.Lock(), threading.Lock()
-        self._mine.acquire()
-        self._back.acquire()
-        self._thread = threading.Thread(target=self._work, name=task.name, daemon=True)
-        self._thread.start()
 
-    def turn(self) -> None:
+    def go_on(self, reply: Any = None, error: BaseException | None = None) -> None:
         """Let it run until it asks for an evaluation or ends."""
-        self._hand_over()
-        if self._error is not None:
-            raise self._error
-
-    def leave(self) -> None:
-        """End it where it is; its best weights are kept."""
-        self._leaving = True
-        if self._running:  # the sweep was torn away while it waited
-            self._take_back()
-        while not self._over:
-            self._hand_over()
-
-    def _hand_over(self) -> None:
-        self._running = True
-        self._mine.release()
-        self._take_back()
-
-    def _take_back(self) -> None:
-        while not self._back.acquire(timeout=POLL):
-            pass
-        self._running = False
-
-    # --- in its thread --------------------------------------------------------------------------
-
-    def _work(self) -> None:
-        self._mine.acquire()
+        self.asked = None
         try:
-            torch.set_num_threads(self._threads)
-            if self._device is not None:
-                torch.cuda.set_device(self._device)
-            if not self._leaving:
-                self.ended = perform(self.task, host=self._host)
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._over = True
-            self._back.release()
+            self.asked = self.run.send(reply) if error is None else self.run.throw(error)
+        except StopIteration as end:
+            self.ended = end.value
 
-    def _evaluate(self, objective: Objective) -> Tensor | None:
-        self.asks = objective
-        self._back.release()
-        self._mine.acquire()
-        if self._leaving:
-            raise _Left
-        return self.answer
+    def answer(self, evaluation: Any) -> None:
+        """Give it its evaluation; None has it evaluated by itself, where it meets its own fault."""
+        assert self.asked is not None
+        error: BaseException | None = None
+        if evaluation is None:
+            try:
+                evaluation = evaluate_alone(self.asked)
+            except Exception as raised:
+                error = raised
+        self.go_on(evaluation, error)

@@ -2,7 +2,7 @@
 
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,13 @@ from typing import Any
 from pinnsig.callbacks import Callback
 from pinnsig.checkpoints import NEWEST, PREVIOUS, load_checkpoint
 from pinnsig.errors import PinnsigError, RunError
+from pinnsig.interrupts import Interruption
+from pinnsig.objective import Evaluation
+from pinnsig.optim import drive
 from pinnsig.problem import Problem
 from pinnsig.runs import RunDirectory
-from pinnsig.solver import Host, Result, resume, solve
-from pinnsig.training import INTERRUPTED
+from pinnsig.solver import Solving, resuming, solving
+from pinnsig.training import INTERRUPTED, Asked, evaluate_alone
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,22 @@ class Ended:
     interrupted: bool = False
 
 
-def perform(task: Task, callbacks: Sequence[Callback] = (), host: Host | None = None) -> Ended:
-    """Run a task to its end, from its checkpoint if it has one; within a host if there is one."""
+def perform(task: Task, callbacks: Sequence[Callback] = ()) -> Ended:
+    """Run a task to its end, from its checkpoint if it has one."""
+    return drive(performing(task, callbacks), evaluate_alone)
+
+
+def performing(
+    task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
+) -> Generator[Asked, Evaluation, Ended]:
+    """The same as a generator that asks for each loss and gradient.
+
+    Args:
+        interruption: by which it is asked to save and end, in place of signals.
+    """
     try:
         run = _go_on if _can_go_on(task.path) else _begin
-        result = run(task, callbacks=callbacks, host=host)
+        result = yield from run(task, callbacks=callbacks, interruption=interruption)
     except PinnsigError as error:
         return Ended(task.name, _one_line(str(error)))
     except Exception as error:  # a fault of the problem's own code, or no memory left
@@ -83,18 +97,20 @@ def perform(task: Task, callbacks: Sequence[Callback] = (), host: Host | None = 
     return Ended(task.name, interrupted=interrupted)
 
 
-def _begin(task: Task, **options: Any) -> Result:
+def _begin(task: Task, **options: Any) -> Solving:
     if task.path.exists():  # killed before its first checkpoint
         with RunDirectory(task.path).locked():
             shutil.rmtree(task.path)
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solve(task.kind or problem, path=task.path, figures=task.figures, **options, **settings)
+    return solving(
+        task.kind or problem, path=task.path, figures=task.figures, **options, **settings
+    )
 
 
-def _go_on(task: Task, **options: Any) -> Result:
+def _go_on(task: Task, **options: Any) -> Solving:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    return resume(task.path, problem=task.kind, figures=task.figures, **options, **device)
+    return resuming(task.path, problem=task.kind, figures=task.figures, **options, **device)
 
 
 def _can_go_on(path: Path) -> bool:

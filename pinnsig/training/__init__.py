@@ -1,5 +1,6 @@
 """Training: phases of optimisers on an objective, with all that is kept, watched and resumed."""
 
+from pinnsig.training.answers import Asked, evaluate_alone
 from pinnsig.training.phase import Phase
 from pinnsig.training.points import Draw, Fresh, NewPoints, ResidualBased
 from pinnsig.training.records import (
@@ -25,6 +26,7 @@ __all__ = [
     "LOSS_REACHED",
     "NON_FINITE",
     "TIME_LIMIT",
+    "Asked",
     "Draw",
     "Fresh",
     "Limits",
@@ -36,4 +38,5 @@ __all__ = [
     "ResidualBased",
     "Trainer",
     "Watcher",
+    "evaluate_alone",
 ]

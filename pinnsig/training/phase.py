@@ -54,10 +54,5 @@ class Phase:
                 raise SettingsError(f"{name}: {count} {what} cannot be")
         if self.schedule != Schedule() and not isinstance(self.optimizer, FirstOrder):
             raise SettingsError(f"{name} has no learning rate: it takes no schedule or warm-up")
-        if self.every and not self.optimizer.first_order:
-            raise SettingsError(
-                f"{name} needs fixed points within a phase: leave out every, and the new points "
-                "are drawn when the phase starts"
-            )
         if self.every and self.new_points is None:
             raise SettingsError(f"{name}: every = {self.every} says when, points = fresh says how")

@@ -28,9 +28,9 @@ def state_of(trainer: "Trainer") -> dict[str, Any]:
     objective = trainer.objective
     state: dict[str, Any] = {
         "values": objective.flat.values,
-        "best": trainer.best,
-        "best_loss": trainer.best_loss,
-        "best_terms": trainer.best_terms,
+        "best": trainer.best.values,
+        "best_loss": trainer.best.loss,
+        "best_terms": trainer.best.terms,
         "terms": list(objective.term_names),
         "dtype": str(objective.flat.values.dtype).removeprefix("torch."),
         "evaluations": objective.evaluations,
@@ -52,6 +52,7 @@ def state_of(trainer: "Trainer") -> dict[str, Any]:
         state["optimizer"] = trainer.phases[len(trainer.reports) - 1].optimizer.state()
     if trainer.weighting is not None:
         state["weighting"] = trainer.weighting.state()
+        state["sizes"] = trainer.answers.sizes
     return state
 
 
@@ -88,13 +89,16 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
     like = objective.flat.values
     objective.flat.restore(state["values"].to(like))
     objective.evaluations = state["evaluations"]
-    trainer.best = state["best"].to(like, copy=True)
-    trainer.best_loss, trainer.best_terms = state["best_loss"], state["best_terms"]
+    trainer.best.values = state["best"].to(like, copy=True)
+    trainer.best.loss, trainer.best.terms = state["best_loss"], state["best_terms"]
     trainer.draws, trainer.last_error = state["draws"], state["last_error"]
     trainer.reports = reports
     trainer.begun = time.perf_counter() - state["seconds"]
     if trainer.weighting is not None and "weighting" in state:
         trainer.weighting.load(state["weighting"], objective)
+        trainer.answers.weights = trainer.weighting.start(objective)
+        sizes = state["sizes"]
+        trainer.answers.sizes = None if sizes is None else sizes.to(objective.blocks[0].points)
     if reports:
         last, phase = reports[-1], trainer.phases[len(reports) - 1]
         phase.optimizer.load(state["optimizer"], like)
@@ -110,7 +114,7 @@ def _goes_on(trainer: "Trainer", report: PhaseReport, phase: Phase) -> bool:
     if report.iterations >= phase.iterations:
         return False
     if report.stop == LOSS_REACHED:
-        return trainer.best_loss > max(trainer.limits.loss or 0.0, phase.stop_loss or 0.0)
+        return trainer.best.loss > max(trainer.limits.loss or 0.0, phase.stop_loss or 0.0)
     if report.stop == ERROR_REACHED:
         limit = max(trainer.limits.error or 0.0, phase.stop_error or 0.0)
         return (trainer.last_error or 0.0) > limit

@@ -3,16 +3,14 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from pinnsig.errors import TrainingError
-from pinnsig.objective import Objective
-from pinnsig.optim import LIMIT, FirstOrder, Measured
+from pinnsig.objective import Evaluation, Objective
+from pinnsig.optim import LIMIT, FirstOrder, drive
+from pinnsig.training.answers import Answers, Asked, Best, evaluate_alone, given_loss
 from pinnsig.training.limits import Budget, Limits
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
@@ -44,7 +42,9 @@ class Trainer:
         save: given `state()` at the start, every `save_every` iterations, and at each phase's end.
 
     Attributes:
-        best: the parameters of the lowest loss so far, shape (P,).
+        best: the parameters of the lowest loss so far.
+        answers: what answers the optimisers.
+        notices: what a user should know of the optimisers, a line each.
         reports: of the phases that have begun.
         draws: how many times points were drawn anew.
         last_error: the relative L2 error when it was measured last.
@@ -64,7 +64,8 @@ class Trainer:
         save: Callable[[dict[str, Any]], None] | None = None,
         save_every: int = 0,
     ) -> None:
-        self.objective = objective
+        self.best = Best(objective)
+        self.answers = Answers(objective, self.best)
         # optimisers remember: those given stay as they are, for another training
         self.phases = [replace(p, optimizer=copy.deepcopy(p.optimizer)) for p in phases]
         self.watcher = watcher or Watcher()
@@ -72,20 +73,34 @@ class Trainer:
         self.weighting = weighting
         self.error, self.error_every = error, error_every
         self.save, self.save_every = save, save_every
-        self.best_loss = math.inf
-        self.best = objective.flat.copy()
-        self.best_terms = [math.nan] * len(objective.term_names)
         self.reports: list[PhaseReport] = []
         self.draws = 0
         self.last_error: float | None = None
         self.ended = False
         self.loaded = False
         self.begun = time.perf_counter()  # moved back by what a run took before it was resumed
-        self._budget = Budget()
-        # loss and terms by the value that is minimised, of the present iteration's evaluations
-        self._seen: dict[float, tuple[float, list[float]]] = {}
         if weighting is not None:
-            weighting.attach(objective)
+            self.answers.weights = weighting.start(objective)
+        self.notices = self._prepare_optimizers()
+
+    @property
+    def objective(self) -> Objective:
+        """Loss and gradient, at the present points and in the present precision."""
+        return self.answers.objective
+
+    def _prepare_optimizers(self) -> list[str]:
+        """Let every optimiser meet its task.
+
+        Raises:
+            SettingsError: one cannot do it.
+        """
+        found, dtype = [], self.objective.flat.values.dtype
+        for phase in self.phases:
+            dtype = phase.dtype or dtype
+            notice = phase.optimizer.prepare(self.answers.layout(dtype))
+            if notice is not None and notice not in found:
+                found.append(notice)
+        return found
 
     def start(self) -> Record:
         """Evaluate the initialised network, so that a run that cannot start does not.
@@ -93,17 +108,22 @@ class Trainer:
         Raises:
             TrainingError: the loss or its gradient is not finite; names the terms at fault.
         """
-        measured = self._evaluate()
-        if not (math.isfinite(measured.loss) and bool(measured.gradient.isfinite().all())):
+        measured = self.answers.measured(self.objective.evaluate(self.answers.weights))
+        gradient = self.objective.flat.gradient
+        if not (math.isfinite(measured.loss) and bool(gradient.isfinite().all())):
             terms = ", ".join(self.objective.non_finite_terms()) or "their sum"
             raise TrainingError(
                 f"the loss or its gradient is not finite at the start, in: {terms} "
                 "(a square root, division or overflow in the residual, or too large a scale)"
             )
-        return self._record(PhaseReport("start"), 0, measured.loss)
+        return self._record(PhaseReport("start"), 0, measured.terms)
 
     def run(self, first: Record | None = None) -> Outcome:
-        """Run all phases, or those that are left after `load`.
+        """Run all phases, or those that are left after `load`; see `training`."""
+        return drive(self.training(first), evaluate_alone)
+
+    def training(self, first: Record | None = None) -> Generator[Asked, Evaluation, Outcome]:
+        """The same as a generator that asks for each loss and gradient.
 
         Args:
             first: what `start` gave, if it was called; else it is called now.
@@ -114,16 +134,16 @@ class Trainer:
         while (number := self.next_phase()) is not None:
             if number == len(self.reports):
                 self._enter(number)
-            self._run_phase(self.phases[number], self.reports[number])
-        loss, terms = self._reported(self.objective.losses().terms.tolist())
-        self._keep_best(loss, terms)
+            yield from self._run_phase(self.phases[number], self.reports[number])
+        terms = self.objective.losses().terms.tolist()
+        self.best.note(self.objective, terms)
         names = self.objective.term_names
         return Outcome(
-            best=self.best,
+            best=self.best.values,
             last=self.objective.flat.copy(),
-            best_loss=self.best_loss,
-            last_loss=loss,
-            terms=dict(zip(names, self.best_terms, strict=True)),
+            best_loss=self.best.loss,
+            last_loss=given_loss(self.objective, terms),
+            terms=dict(zip(names, self.best.terms, strict=True)),
             phases=self.reports,
         )
 
@@ -158,7 +178,7 @@ class Trainer:
         phase, before = self.phases[number], self.reports[-1] if number else None
         if phase.dtype is not None and phase.dtype != self.objective.flat.values.dtype:
             self.replace_objective(self.objective.changed(dtype=phase.dtype))
-            self._reassess_best()
+            self.best.reassess(self.objective)
         if phase.new_points is not None:
             self._renew_points(phase)
         if before is not None and before.stop != NON_FINITE:
@@ -166,7 +186,7 @@ class Trainer:
             phase.optimizer.inherit(previous, self.objective.flat.values)
         self.reports.append(PhaseReport(phase.optimizer.name))
 
-    def _run_phase(self, phase: Phase, report: PhaseReport) -> None:
+    def _run_phase(self, phase: Phase, report: PhaseReport) -> Generator[Asked, Evaluation, None]:
         """Iterate until there is a reason to stop."""
         begun = time.perf_counter() - report.seconds
         before = self.objective.evaluations - report.evaluations
@@ -180,18 +200,19 @@ class Trainer:
                 break
             iteration = report.iterations + 1
             self._prepare(phase, iteration)
-            self._budget = Budget(most - report.evaluations, latest)
-            self._seen.clear()
-            values = self.objective.flat.values
-            step = phase.optimizer.step(values, self._evaluate, self._budget.allowed)
+            budget = self.answers.budget = Budget(most - report.evaluations, latest)
+            steps = phase.optimizer.step(self.objective.flat.values)
+            step = yield from self.answers.iterate(steps)
             report.evaluations = self.objective.evaluations - before
             report.seconds = time.perf_counter() - begun
+            if step.notice is not None:
+                self.watcher.noticed(step.notice)
             if step.stop is not None:
-                report.stop = self._budget.reason if step.stop == LIMIT else step.stop
+                report.stop = budget.reason if step.stop == LIMIT else step.stop
                 self.ended = report.stop == TIME_LIMIT and time.perf_counter() >= whole
                 break
             report.iterations = iteration
-            record = self._record(report, phase.iterations, step.loss, phase)
+            record = self._record(report, phase.iterations, step.terms, phase)
             self.watcher.recorded(record)
             stop = self.limits.reached(step.loss, record.loss, record.relative_l2)
             if phase is self.phases[-1] and iteration == phase.iterations and stop == INTERRUPTED:
@@ -201,71 +222,46 @@ class Trainer:
             if report.stop is None and self.save_every and iteration % self.save_every == 0:
                 self._save()
         if report.stop == NON_FINITE:
-            self.objective.flat.restore(self.best)  # go on from the last good parameters
+            self.objective.flat.restore(self.best.values)  # go on from the last good parameters
         report.advice = advice(report, phase.optimizer, self.objective.flat.values.dtype)
         self.watcher.phase_ended(report)
         self._save()
 
     def _prepare(self, phase: Phase, iteration: int) -> None:
-        """What changes between iterations of a first-order phase."""
+        """What changes between iterations of a phase."""
         if isinstance(phase.optimizer, FirstOrder):
             phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
         if phase.every and iteration > 1 and (iteration - 1) % phase.every == 0:
             self._renew_points(phase)
+            phase.optimizer.renew()
         if self.weighting is not None and phase.optimizer.first_order:
-            self.weighting.update(self.objective, iteration)
+            self.answers.weights = self.weighting.update(
+                self.objective, self.answers.weights, self.answers.sizes, iteration
+            )
 
     def _renew_points(self, phase: Phase) -> None:
         assert phase.new_points is not None
         self.draws += 1
         sites = phase.new_points(self.objective, self.draws)
         self.replace_objective(self.objective.changed(sites=sites))
-        self._reassess_best()
+        self.best.reassess(self.objective)
 
     def replace_objective(self, objective: Objective) -> None:
         """Go on with another objective on the same model."""
-        self.objective = objective
-        self.best = self.best.to(objective.flat.values)
+        self.answers.objective = objective
+        self.answers.weights, self.answers.sizes = objective.weights, None
+        self.best.values = self.best.values.to(objective.flat.values)
         if self.weighting is not None:
-            self.weighting.attach(objective)
-
-    # --- evaluations ----------------------------------------------------------------------------
-
-    def _evaluate(self, direction: Tensor | None = None) -> Measured:
-        """Loss, slope and gradient; loss, slope and terms come to the host in one transfer."""
-        evaluation = self.objective.evaluate()
-        self._budget.evaluations -= 1
-        gradient = self.objective.flat.gradient
-        loss = evaluation.loss.reshape(1)
-        slope = loss.new_zeros(1) if direction is None else (direction @ gradient).to(loss)
-        value, along, *terms = torch.cat([loss, slope.reshape(1), evaluation.terms]).tolist()
-        self._seen[value] = self._reported(terms)
-        self._keep_best(*self._seen[value])
-        return Measured(value, along, gradient)
-
-    def _reported(self, terms: list[float]) -> tuple[float, list[float]]:
-        """The loss with the weights that the user gave, which schemes do not change, and terms."""
-        given = self.objective.given_weights
-        return sum(weight * term for weight, term in zip(given, terms, strict=True)), terms
-
-    def _keep_best(self, loss: float, terms: list[float]) -> None:
-        if -math.inf < loss < self.best_loss:
-            self.best_loss, self.best_terms = loss, terms
-            self.best.copy_(self.objective.flat.values)
-
-    def _reassess_best(self) -> None:
-        """The loss of the best parameters at the present points and precision."""
-        values = self.objective.flat
-        present = values.copy()
-        values.restore(self.best)
-        self.best_loss, self.best_terms = self._reported(self.objective.losses().terms.tolist())
-        values.restore(present)
+            self.answers.weights = self.weighting.start(objective)
 
     def _record(
-        self, report: PhaseReport, total: int, value: float, phase: Phase | None = None
+        self,
+        report: PhaseReport,
+        total: int,
+        terms: Sequence[float],
+        phase: Phase | None = None,
     ) -> Record:
         names = self.objective.term_names
-        loss, terms = self._seen.get(value, (value, [math.nan] * len(names)))
         error = None
         if self.error_every and report.iterations % self.error_every == 0:
             error = self.last_error = self.error()
@@ -275,9 +271,9 @@ class Trainer:
             iteration=report.iterations,
             total=total,
             step=sum(report.iterations for report in self.reports),
-            loss=loss,
+            loss=given_loss(self.objective, list(terms)),
             terms=dict(zip(names, terms, strict=True)),
-            best_loss=self.best_loss,
+            best_loss=self.best.loss,
             learning_rate=phase.optimizer.learning_rate if phase else None,
             evaluations=self.objective.evaluations,
             seconds=time.perf_counter() - self.begun,

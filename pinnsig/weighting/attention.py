@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, Weights
 from pinnsig.problem import Sites
 from pinnsig.weighting.base import Weighting
 
@@ -42,40 +42,35 @@ class Attention(Weighting):
         self.memory, self.rate, self.first = memory, rate, first
         self.sites: Sites | None = None
         self.factors: Tensor | None = None  # shape (N,)
-        self.sizes: Tensor | None = None  # of the residuals, shape (N,), the objective's own
 
-    def attach(self, objective: Objective) -> None:
-        """See `Weighting.attach`."""
+    def start(self, objective: Objective) -> Weights:
+        """See `Weighting.start`."""
         points, sites = objective.blocks[0].points, objective.sites["residual"]
         if self.factors is None or sites is not self.sites:
             self.factors = points.new_full((len(points),), self.first)
-        self.sites = sites
-        self._give(objective, self.factors.to(points))
+        self.sites, self.factors = sites, self.factors.to(points)
+        return Weights(objective.weights.terms, self.factors)
 
-    def _give(self, objective: Objective, factors: Tensor) -> None:
-        objective.attend(factors)
-        self.factors, self.sizes = factors, objective.sizes
-
-    def update(self, objective: Objective, iteration: int) -> None:
+    def update(
+        self, objective: Objective, present: Weights, sizes: Tensor | None, iteration: int
+    ) -> Weights:
         """See `Weighting.update`."""
-        del objective
-        if (iteration - 1) % self.every or self.factors is None or self.sizes is None:
-            return
-        largest = self.sizes.max().clamp(min=torch.finfo(self.sizes.dtype).tiny)
-        self.factors.mul_(self.memory).add_(self.sizes / largest, alpha=self.rate)
+        if (iteration - 1) % self.every or sizes is None or self.factors is None:
+            return present
+        largest = sizes.max().clamp(min=torch.finfo(sizes.dtype).tiny)
+        self.factors = (self.memory * self.factors).add_(sizes / largest, alpha=self.rate)
+        return Weights(objective.weights.terms, self.factors)
 
     def shown(self) -> dict[str, float] | None:
         """See `Weighting.shown`."""
         return None
 
     def state(self) -> dict[str, Any]:
-        """The factors, and the residuals that the next update will see."""
-        return {"factors": self.factors, "sizes": self.sizes}
+        """The factors."""
+        return {"factors": self.factors}
 
     def load(self, state: dict[str, Any], objective: Objective) -> None:
         """See `Weighting.load`."""
         like = objective.blocks[0].points
         self.sites = objective.sites["residual"]
-        self._give(objective, state["factors"].to(like, copy=True))
-        if self.sizes is not None:
-            self.sizes.copy_(state["sizes"])
+        self.factors = state["factors"].to(like, copy=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pinnsig.errors import SettingsError
 from pinnsig.jacobian import jacobian_blocks
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, Weights
 from pinnsig.weighting.base import Weighting
 
 ROWS = 256  # of a Jacobian that are held at a time
@@ -17,13 +17,20 @@ ROWS = 256  # of a Jacobian that are held at a time
 class Balancing(Weighting):
     """weight_i = given_i * lambda_i, with lambda_i a moving average of a scheme's targets.
 
+    Targets have a bound, so that no term's weight grows without end.
+
     Args:
         every: iterations between one update and the next.
         memory: share of the old value in each update, in [0, 1).
 
+    Attributes:
+        largest: bound on a target.
+
     Raises:
         SettingsError: a number out of its range.
     """
+
+    largest: ClassVar[float]
 
     def __init__(self, every: int = 100, memory: float = 0.9) -> None:
         super().__init__(every)
@@ -34,26 +41,34 @@ class Balancing(Weighting):
         self.terms: tuple[str, ...] = ()
 
     @abstractmethod
-    def targets(self, objective: Objective) -> Tensor:
-        """Where the factors of the terms ought to be now, shape (terms,)."""
+    def speeds(self, objective: Objective) -> Tensor:
+        """How fast each term changes, shape (terms,): factors are to make these equal."""
 
-    def attach(self, objective: Objective) -> None:
-        """See `Weighting.attach`."""
+    def targets(self, objective: Objective) -> Tensor:
+        """Where the factors of the terms ought to be now, shape (terms,), on the host."""
+        speeds = self.speeds(objective).double().cpu()
+        return (speeds.sum() / speeds).clamp(max=self.largest)
+
+    def start(self, objective: Objective) -> Weights:
+        """See `Weighting.start`."""
         self.terms = objective.term_names
         if self.factors is None:
             self.factors = torch.ones(len(self.terms), dtype=torch.float64)
-        given = torch.tensor(objective.given_weights, dtype=torch.float64)
-        objective.weights.copy_(given * self.factors)
+        given = objective.weights.terms
+        return Weights(given * self.factors.to(given))
 
-    def update(self, objective: Objective, iteration: int) -> None:
+    def update(
+        self, objective: Objective, present: Weights, sizes: Tensor | None, iteration: int
+    ) -> Weights:
         """See `Weighting.update`; a target that is not finite leaves its weight as it is."""
+        del sizes
         if (iteration - 1) % self.every:
-            return
+            return present
         assert self.factors is not None
-        targets = self.targets(objective).double().cpu()
+        targets = self.targets(objective)
         targets = torch.where(targets.isfinite(), targets, self.factors)
         self.factors = self.memory * self.factors + (1 - self.memory) * targets
-        self.attach(objective)
+        return self.start(objective)
 
     def shown(self) -> dict[str, float] | None:
         """See `Weighting.shown`; the factors on the user's own weights."""
@@ -67,26 +82,52 @@ class Balancing(Weighting):
 
     def load(self, state: dict[str, Any], objective: Objective) -> None:
         """See `Weighting.load`."""
+        del objective
         self.factors = state["factors"]
-        self.attach(objective)
 
 
 class GradientNorm(Balancing):
-    """Every term's gradient gets the same length: lambda_i = sum_j |g_j| / |g_i|.
+    """Every term's gradient gets the same length: lambda_i = sum_j |g_j| / |g_i|, within bounds.
 
-    Wang, Sankaran, Wang and Perdikaris, An Expert's Guide to Training PINNs (2023), algorithm 1.
+    A gradient vanishes as its term is met, so that the weight of the term that is met best would
+    grow without end: the term that has fallen furthest since the first update is not raised.
+
+    Wang, Sankaran, Wang and Perdikaris, An Expert's Guide to Training PINNs (2023), algorithm
+    1, but for these bounds.
     """
 
     name: ClassVar[str] = "gradient-norm"
+    largest: ClassVar[float] = 1e2
+
+    def __init__(self, every: int = 100, memory: float = 0.9) -> None:
+        super().__init__(every, memory)
+        self.first: Tensor | None = None  # mean squares at the first update, shape (terms,)
 
     def targets(self, objective: Objective) -> Tensor:
         """See `Balancing.targets`."""
-        norms = objective.term_gradients().double().norm(dim=1)
-        return norms.sum() / norms
+        targets = super().targets(objective)
+        terms = objective.losses().terms.double().cpu()
+        self.first = terms if self.first is None else self.first
+        fallen = terms / self.first
+        targets[(fallen == fallen.min()) & (fallen < 1)] = 1.0
+        return targets
+
+    def state(self) -> dict[str, Any]:
+        """The factors, and where the terms began."""
+        return {**super().state(), "first": self.first}
+
+    def load(self, state: dict[str, Any], objective: Objective) -> None:
+        """See `Weighting.load`."""
+        super().load(state, objective)
+        self.first = state["first"]
+
+    def speeds(self, objective: Objective) -> Tensor:
+        """See `Balancing.speeds`: lengths of the gradients."""
+        return objective.term_gradients().double().norm(dim=1)
 
 
 class NTKTrace(Balancing):
-    """Every term converges at the same rate: lambda_i = sum_j t_j / t_i.
+    """Every term converges at the same rate: lambda_i = sum_j t_j / t_i, within bounds.
 
     t_i is the mean squared length of the rows d(residual_i)/d(theta): the trace of the term's
     block of the neural tangent kernel over its number of points. Wang, Yu and Perdikaris, J.
@@ -94,14 +135,14 @@ class NTKTrace(Balancing):
     """
 
     name: ClassVar[str] = "ntk-trace"
+    largest: ClassVar[float] = 1e4
 
-    def targets(self, objective: Objective) -> Tensor:
-        """See `Balancing.targets`."""
+    def speeds(self, objective: Objective) -> Tensor:
+        """See `Balancing.speeds`: traces."""
         index = {name: i for i, name in enumerate(objective.term_names)}
         sums, counts = torch.zeros(2, len(index), dtype=torch.float64)
         for rows in jacobian_blocks(objective, ROWS):
             i = index[rows.term]
-            sums[i] += rows.jacobian.square().sum(dtype=objective.weights.dtype).cpu()
+            sums[i] += rows.jacobian.square().sum(dtype=objective.weights.terms.dtype).cpu()
             counts[i] += len(rows.residual)
-        traces = sums / counts
-        return traces.sum() / traces
+        return sums / counts

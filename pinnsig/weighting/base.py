@@ -3,8 +3,10 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from torch import Tensor
+
 from pinnsig.errors import SettingsError
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, Weights
 
 
 class Weighting(ABC):
@@ -25,13 +27,23 @@ class Weighting(ABC):
         self.every = every
 
     @abstractmethod
-    def attach(self, objective: Objective) -> None:
-        """Give an objective the weights found so far; called for the first one and for each that
-        new points or another precision put in its place."""
+    def start(self, objective: Objective) -> Weights:
+        """Return the weights found so far, for the first objective or for one that new points or
+        another precision put in its place."""
 
     @abstractmethod
-    def update(self, objective: Objective, iteration: int) -> None:
-        """Before a first-order iteration, counted from 1 in its phase."""
+    def update(
+        self, objective: Objective, present: Weights, sizes: Tensor | None, iteration: int
+    ) -> Weights:
+        """Return the weights for a first-order iteration.
+
+        Args:
+            objective: what is minimised.
+            present: the weights so far.
+            sizes: of the residuals at the collocation points at the evaluation before, shape (N,),
+                where points are weighted.
+            iteration: counted from 1 in its phase.
+        """
 
     @abstractmethod
     def shown(self) -> dict[str, float] | None:

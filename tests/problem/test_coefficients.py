@@ -65,7 +65,7 @@ def test_learned_coefficients_become_tensors():
     assert (Heat.nu.positive, Heat.source.positive) == (True, False)
     problem = Heat()
     value = torch.tensor(0.75, requires_grad=True)
-    problem.bind({"source": value})
+    problem = problem.bound({"source": value})
     assert problem.source is value
     assert problem.values()["source"] == 0.75
     assert type(problem.values()["source"]) is float

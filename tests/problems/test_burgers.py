@@ -105,7 +105,7 @@ def test_chunks_do_not_show():
 def test_learned_viscosity_reads_as_a_number():
     problem = Burgers()
     expected = problem.solution(column(0.5), column(0.5))
-    problem.bind({"nu": column(0.01 / math.pi)[0].requires_grad_()})
+    problem = problem.bound({"nu": column(0.01 / math.pi)[0].requires_grad_()})
     assert torch.equal(problem.solution(column(0.5), column(0.5)), expected)
 
 

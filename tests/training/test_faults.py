@@ -18,8 +18,8 @@ class Faulty(Objective):
     bad = math.nan
     also_gradient = True
 
-    def evaluate(self):
-        found = super().evaluate()
+    def evaluate(self, weights=None):
+        found = super().evaluate(weights)
         if self.evaluations not in self.at:
             return found
         if self.also_gradient:
@@ -64,8 +64,8 @@ def test_a_line_search_turns_back_and_training_goes_on(at, bad, also_gradient):
 def test_a_gradient_alone_that_is_not_finite_does_not_reach_the_answer():
     made = faulty((4,), math.nan)
 
-    def evaluate():
-        found = Objective.evaluate(made)
+    def evaluate(weights=None):
+        found = Objective.evaluate(made, weights)
         if made.evaluations == 4:
             made.flat.gradient.fill_(math.nan)
         return found

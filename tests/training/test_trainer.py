@@ -114,8 +114,8 @@ class Explosive(Objective):
 
     at = 6
 
-    def evaluate(self):
-        found = super().evaluate()
+    def evaluate(self, weights=None):
+        found = super().evaluate(weights)
         if self.evaluations == self.at:
             return type(found)(found.loss * math.nan, found.terms * math.nan)
         return found

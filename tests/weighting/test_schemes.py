@@ -11,7 +11,7 @@ from pinnsig.initializers import Xavier
 from pinnsig.jets import JetsEngine
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective
+from pinnsig.objective import BoundTerms, Objective, Weights
 from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Box, Dirichlet, Problem
 from pinnsig.sampling import Counts, draw_sites
@@ -59,13 +59,19 @@ def error_of(made):
     return float((u - exact).norm() / exact.norm())
 
 
+def residuals(made, block):
+    """Those of a block, differentiable, one for each equation or quantity."""
+    fields, at = made.model.fields(made.engine, block.points, block.plan)
+    residual = BoundTerms.of(made.model.bound()).residuals[block.name]
+    return list(residual(fields, at, block.extra).values())
+
+
 def autograd_gradients(made):
     """Gradient of each term by torch, one at a time."""
     found = []
     parameters = list(made.model.network.parameters())
     for block in made.blocks:
-        fields, at = made.model.fields(made.engine, block.points, block.plan)
-        for r in block.residual(fields, at, block.extra).values():
+        for r in residuals(made, block):
             g = torch.autograd.grad(r.square().mean(), parameters, allow_unused=True,
                                     retain_graph=True)  # fmt: skip
             parts = [torch.zeros_like(p) if x is None else x
@@ -78,65 +84,77 @@ def test_gradients_of_terms_are_torchs_and_weights_stay():
     made = objective(Poisson(), weights={"boundary": 3.0})
     found = made.term_gradients()
     torch.testing.assert_close(found, autograd_gradients(made), rtol=1e-9, atol=1e-9)
-    assert made.weights.tolist() == [1.0, 3.0]
+    assert made.weights.terms.tolist() == [1.0, 3.0]
 
 
 def test_gradient_norms_become_equal():
     made = objective(Poisson(), weights={"boundary": 3.0})
     scheme = GradientNorm(every=1, memory=0.0)
-    scheme.attach(made)
-    scheme.update(made, 1)
+    weights = scheme.update(made, scheme.start(made), None, 1)
     norms = autograd_gradients(made).norm(dim=1)
+    assert 1 < float(norms.max() / norms.min()) < GradientNorm.largest
     given = torch.tensor([1.0, 3.0], dtype=torch.float64)
-    lengths = made.weights / given * norms
+    lengths = weights.terms / given * norms
     assert lengths.tolist() == pytest.approx([float(norms.sum())] * 2, rel=1e-9)
+    assert made.weights.terms.tolist() == [1.0, 3.0]  # an objective never changes
 
 
 def test_ntk_traces_become_equal():
     made = objective(Poisson(), width=6)
     scheme = NTKTrace(every=1, memory=0.0)
-    scheme.attach(made)
-    scheme.update(made, 1)
+    weights = scheme.update(made, scheme.start(made), None, 1)
     traces = []
     parameters = list(made.model.network.parameters())
     for block in made.blocks:
-        fields, at = made.model.fields(made.engine, block.points, block.plan)
         total = 0.0
-        for r in next(iter(block.residual(fields, at, block.extra).values())):
+        for r in residuals(made, block)[0]:
             g = torch.autograd.grad(r, parameters, allow_unused=True, retain_graph=True)
             total += sum(float(x.square().sum()) for x in g if x is not None)
         traces.append(total / len(block))
-    expected = [sum(traces) / trace for trace in traces]
-    assert made.weights.tolist() == pytest.approx(expected, rel=1e-9)
+    expected = [min(sum(traces) / trace, NTKTrace.largest) for trace in traces]
+    assert weights.terms.tolist() == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_memory_is_a_moving_average():
     made = objective(Poisson())
-    target = GradientNorm().targets(made)
+    target = GradientNorm(1, 0.0)
+    target = target.update(made, target.start(made), None, 1).terms
     scheme = GradientNorm(every=3, memory=0.75)
-    scheme.attach(made)
+    weights = scheme.start(made)
     for iteration in (1, 2, 3):
-        scheme.update(made, iteration)
+        weights = scheme.update(made, weights, None, iteration)
     expected = 0.75 + 0.25 * target
-    assert made.weights.tolist() == pytest.approx(expected.tolist(), rel=1e-12)
+    assert weights.terms.tolist() == pytest.approx(expected.tolist(), rel=1e-12)
     shown = scheme.shown()
     assert shown is not None
     assert list(shown) == ["residual", "boundary"]
 
 
+def test_what_is_met_best_is_not_raised_and_no_factor_passes_its_bound():
+    made = objective(Poisson())
+    scheme = GradientNorm(every=1, memory=0.0)
+    weights = scheme.update(made, scheme.start(made), None, 1)
+    last = made.model.network.linears[-1]
+    torch.nn.init.zeros_(last.weight)  # the boundary is met, and its gradient is zero
+    torch.nn.init.constant_(last.bias, 1e-9)
+    weights = scheme.update(made, weights, None, 2)
+    assert weights.terms.tolist()[1] == 1.0
+    scheme.first = None  # nothing has fallen yet
+    weights = scheme.update(made, weights, None, 3)
+    assert max(weights.terms.tolist()) <= GradientNorm.largest
+
+
 def test_attention_follows_its_formula():
     made = objective(Poisson(), width=6)
     scheme = Attention(memory=0.9, rate=0.2, first=0.5)
-    scheme.attach(made)
-    made.evaluate()
-    block = made.blocks[0]
-    fields, at = made.model.fields(made.engine, block.points, block.plan)
-    r = block.residual(fields, at, {})["residual"].detach().abs()
-    scheme.update(made, 1)
+    weights = scheme.start(made)
+    sizes = made.evaluate(weights).sizes
+    r = residuals(made, made.blocks[0])[0].detach().abs()
+    weights = scheme.update(made, weights, sizes, 1)
     factors = 0.45 + 0.2 * r / r.max()
-    assert made.attention is not None
-    torch.testing.assert_close(made.attention, factors)
-    value = made.evaluate()
+    assert weights.points is not None
+    torch.testing.assert_close(weights.points, factors)
+    value = made.evaluate(weights)
     expected = (factors * r).square().mean() + value.terms[1]
     assert float(value.loss) == pytest.approx(float(expected), rel=1e-12)
     assert float(value.terms[0]) == pytest.approx(float(r.square().mean()), rel=1e-12)
@@ -144,17 +162,16 @@ def test_attention_follows_its_formula():
 
 def test_the_gradient_is_that_of_what_is_minimised():
     made = objective(Poisson(), width=4)
-    Attention(memory=0.9, rate=0.2).attach(made)
-    assert made.attention is not None
-    made.attention.copy_(torch.linspace(0.1, 2, 64))
-    value = made.evaluate()
+    points = torch.linspace(0.1, 2, 64, dtype=torch.float64)
+    weights = Weights(made.weights.terms, points)
+    value = made.evaluate(weights)
     gradient, theta = made.flat.gradient.clone(), made.flat.copy()
     direction = torch.randn(len(theta), generator=torch.Generator().manual_seed(0)).double()
     h = 1e-6
     sides = []
     for sign in (1, -1):
         made.flat.restore(theta + sign * h * direction)
-        sides.append(float(made.losses().loss))
+        sides.append(float(made.losses(weights).loss))
     slope = (sides[0] - sides[1]) / (2 * h)
     assert float(gradient @ direction) == pytest.approx(slope, rel=1e-6)
     assert math.isfinite(float(value.loss))
@@ -184,10 +201,10 @@ def trained(problem_kind, weighting, steps, seed, n):
 @pytest.mark.parametrize("kind", [GradientNorm, NTKTrace])
 def test_balancing_lowers_the_error_where_the_residual_outweighs_the_boundary(kind):
     ratios = []
-    for seed in (0, 1, 2):
+    for seed in range(5):
         plain, balanced = (trained(Poisson, w, 300, seed, 40) for w in (None, kind(10)))
         ratios.append(error_of(balanced) / error_of(plain))
-    assert sorted(ratios)[1] < 0.6
+    assert sorted(ratios)[2] < 0.8
 
 
 def test_attention_lowers_the_largest_residual():

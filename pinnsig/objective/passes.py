@@ -1,0 +1,121 @@
+"""Passes over the points: residuals of chunks, computed in threads, and the way back."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from pinnsig.jets import Carried, Engine, features_of
+from pinnsig.model import Model
+from pinnsig.objective.blocks import Block, BoundTerms
+from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.residuals import Evaluator, Found, Residuals
+from pinnsig.objective.workers import balance, run_shares
+
+Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Found | None]]
+"""What is made of a chunk's residuals; see `Passes.run`."""
+
+
+class Passes:
+    """Takes the points of a model's blocks through its network and its problem's code.
+
+    Args:
+        model: the network, the problem, and its learned coefficients.
+        engine: how partials are taken.
+        blocks: all of the problem's.
+        zeros: shape (2, terms), of the type that sums have.
+    """
+
+    def __init__(
+        self, model: Model, engine: Engine, blocks: Sequence[Block], zeros: Tensor
+    ) -> None:
+        self.model, self.engine, self.zeros = model, engine, zeros
+        parameters = list(model.parameters())
+        self.cutter = Cutter(blocks, parameters)
+        self._evaluator = Evaluator(model.bound(), blocks, parameters[0])
+        self._conditions = model.problem.terms()
+
+    def run(self, gradient: Tensor | None, chunks: Sequence[Chunk], take: Take) -> Tensor:
+        """Compute the residuals of chunks, and pull back what is made of them.
+
+        Args:
+            gradient: shape (P,), overwritten with the sum of what is pulled back; None for none.
+            chunks: which ones.
+            take: given a chunk, its residuals and whether to pull, gives two sums for each
+                residual, shape (2, residuals), and what was pulled.
+
+        Returns:
+            The sums by term, shape (2, terms).
+        """
+        threads = self.cutter.threads()
+        shares = balance([chunk.cost for chunk in chunks], threads)
+        shares = [share for share in shares if share]
+        coefficients = self.model.coefficients()
+        # the threads stop at these; what lies behind them belongs to no single thread
+        leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
+
+        def work(share: int) -> tuple[Tensor, Tensor]:
+            sums = self.zeros.clone()
+            # the first share goes straight into its place
+            slope = gradient if gradient is None or not share else torch.zeros_like(gradient)
+            bound = self._bound_terms(leaves)
+            with torch.set_grad_enabled(slope is not None):
+                for job in shares[share]:
+                    chunk = chunks[job]
+                    sums[:, chunk.terms] += self._visit(chunk, bound, leaves, take, slope)
+            return sums, sums if slope is None else slope
+
+        if gradient is not None:
+            gradient.zero_()
+        found = run_shares(work, len(shares), single=threads == 1)
+        sums, _ = found[0]
+        for others, _ in found[1:]:  # in order, so the same every time
+            sums += others
+        if gradient is not None:
+            for _, slope in found[1:]:
+                gradient += slope
+            self._chain(gradient, coefficients)
+        return sums
+
+    def _bound_terms(self, leaves: Mapping[str, Tensor]) -> BoundTerms:
+        """A problem of a thread's own, with conditions that read what is learned."""
+        conditions = None if leaves else self._conditions
+        return BoundTerms.of(self.model.problem.bound(leaves), conditions)
+
+    def _visit(
+        self,
+        chunk: Chunk,
+        bound: BoundTerms,
+        leaves: Mapping[str, Tensor],
+        take: Take,
+        slope: Tensor | None,
+    ) -> Tensor:
+        """Sums over a chunk, shape (2, 1) or (2, terms of its block); what is pulled is added."""
+        block, features, known = chunk.block, features_of(bound.problem), list(leaves.values())
+        inputs = chunk.known_inputs(features)
+        network = self.model.network
+        carried = self.engine.carry(network, features, chunk.points, block.plan, inputs)
+        residuals = self._evaluator.at(chunk, carried.table, bound, known)
+        sums, found = take(chunk, residuals, slope is not None)
+        if slope is not None and found is not None:
+            _add(found, carried, known, slope)
+        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+
+    def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
+        """From slopes in the learned coefficients, last in the vector, to those in parameters."""
+        for i, (name, value) in enumerate(coefficients.items(), start=-len(coefficients)):
+            (slope,) = torch.autograd.grad(value, self.model.unknowns[name])
+            gradient[i] *= slope
+
+
+def _add(found: Found, carried: Carried, leaves: Sequence[Tensor], slope: Tensor) -> None:
+    """Add to `slope` what cotangents of table and leaves mean to parameters and leaves."""
+    table, direct = found
+    behind = len(slope) - len(leaves)
+    through: Sequence[Tensor | None] = ()
+    if table is not None:
+        through = carried.add_gradient(table, slope[:behind], leaves)
+    for pulls in (direct, through):
+        for i, value in enumerate(pulls, start=behind):
+            if value is not None:
+                slope[i] += value
