@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pinnsig.capture import WARM_UP, Recorded
-from pinnsig.optim import Adam, AdamW, Measured, RAdam
+from pinnsig.optim import Adam, AdamW, Measured, RAdam, drive
 
 CUDA = torch.device("cuda")
 
@@ -95,7 +95,7 @@ def test_on_a_cpu_nothing_is_recorded():
 
 def step(optimizer, theta, gradient):
     gradient.copy_(torch.sin(theta) + theta)
-    return optimizer.step(theta, lambda direction=None: Measured(1.0, 0.0, gradient))
+    return drive(optimizer.step(theta), lambda request: Measured(1.0, 0.0, gradient))
 
 
 @pytest.mark.parametrize("make", [Adam, AdamW, RAdam])

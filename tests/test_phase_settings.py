@@ -73,7 +73,6 @@ def test_a_wrong_phase_is_named(wrong: Any, words: str):
     [
         (["lbfgs:3,lr=1e-3"], "lbfgs has no learning rate"),
         (["lbfgs:3,schedule=cosine"], "takes no schedule"),
-        (["lbfgs:3,points=fresh,every=2"], "fixed points within a phase"),
         (["adam:3,rad_k=2"], "rad_k belongs to points"),
         (["adam:3,points=rad,added=2"], "added belongs to points = rar-d"),
         (["adam:3,points=rad,candidates=39"], "candidates = 39 are fewer than the 40 points"),

@@ -45,7 +45,7 @@ WRONG: list[tuple[str, list[str]]] = [
     ("burgers --p 0.5", ["p = 0.5 must be below 0.5", "auto"]),
     ("burgers --p often", ["--p", "often", "auto"]),
     ("burgers --sigma-b -1", ["sigma_b = -1 must be at least 0"]),
-    ("burgers --weight bundary=1", ["'bundary'", "residual, initial, boundary"]),
+    ("burgers --weight bundary=1", ["'bundary'", "did you mean boundary?"]),
     ("burgers --weight residual=-1", ["weight of residual = -1 must be at least 0"]),
     ("burgers --weight residual=much", ["weight of residual", "much"]),
     ("burgers --weight residual", ["--weight", "NAME=VALUE"]),

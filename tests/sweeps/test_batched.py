@@ -1,6 +1,5 @@
 """Sweeps whose runs train together: each as alone, and none the worse for another."""
 
-import json
 import os
 import signal
 import threading
@@ -32,9 +31,9 @@ def sizes(monkeypatch) -> list[int]:
     found: list[int] = []
     evaluate = Batch.evaluate
 
-    def counted(self):
+    def counted(self, weights):
         found.append(len(self.objectives))
-        return evaluate(self)
+        return evaluate(self, weights)
 
     monkeypatch.setattr(Batch, "evaluate", counted)
     return found
@@ -64,9 +63,9 @@ def test_adam_gives_the_same_weights(tmp_path: Path, sizes, dtype, most):
     assert off(together, alone) <= most
     assert together.column("run") == alone.column("run")
     assert together.column("evaluations") == alone.column("evaluations")
-    # eight members, three at a time: 7 + 7 full rounds and one of two
+    # eight members, three at a time: two full rounds and one of two; each starts alone
     assert set(sizes) == {2, 3}
-    assert sizes.count(3) == 2 * 21
+    assert sizes.count(3) == 2 * 20
     logs = [
         [
             {k: v for k, v in line.items() if k in ("phase", "iteration", "step", "evaluations")}
@@ -194,8 +193,7 @@ def test_a_second_ctrl_c_ends_it_at_once_with_the_best_weights(tmp_path: Path, m
         pinnsig.sweep("burgers", out=out, batch=3, **GRID)
     assert threading.active_count() == before
     assert len(list(out.glob("*/model.safetensors"))) == 3
-    # the one at work saw the first
-    assert [json.loads(text)["stop"] for text in results(out).values()] == ["interrupted"]
+    assert not results(out)  # none has ended
     monkeypatch.undo()
     table = pinnsig.sweep("burgers", out=out, batch=3, **GRID)
     assert table.values("status") == ["done"]
