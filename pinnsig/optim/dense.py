@@ -17,6 +17,9 @@ from torch import Tensor
 from pinnsig.optim.memory import dot, fetch
 from pinnsig.optim.symmetric import RankTwo, SymmetricMatrix, make_matrix
 
+LENGTH_RATE = 0.3
+"""Weight of the last line in the mean length."""
+
 Rule = Callable[[float, float, int], tuple[float, float]]
 """tau and phi from b = s.B s / y.s, h = y.H y / y.s and the number of parameters; B = H^-1."""
 
@@ -39,6 +42,7 @@ class DenseInverse:
         self.pairs = 0
         self.matrix: SymmetricMatrix | None = None  # its memory is taken with the first pair
         self.pending: RankTwo | None = None
+        self.log_length = 0.0
         # of the gradient measured last: H g, g.H g, g.g and its largest entry
         self.product = torch.zeros_like(like)
         self.along, self.gg, self.largest = 0.0, 0.0, 0.0
@@ -46,9 +50,18 @@ class DenseInverse:
     def __len__(self) -> int:
         return self.pairs
 
+    @property
+    def length(self) -> float:
+        """See `InverseHessian.length`: where the loss was lowest along the last few lines.
+
+        Scaling leaves H too large as a rule, so that lengths near 1/2 are best. The quadratic with
+        the slopes at both ends of a step has its minimum at s.B s / y.s.
+        """
+        return min(1.0, math.exp(self.log_length))
+
     def clear(self) -> None:
         """Forget all pairs."""
-        self.pairs, self.pending = 0, None
+        self.pairs, self.pending, self.log_length = 0, None, 0.0
 
     def measure(self, g: Tensor) -> None:
         """Meet a gradient that comes without a pair."""
@@ -75,9 +88,8 @@ class DenseInverse:
         if self.pairs:
             product = self._multiply(g)
             return self._learn(s, y, g, product, product - self.product, t * t * self.along)
-        ys, yy, ss, self.gg, self.largest = fetch(
-            dot(y, s), dot(y, y), dot(s, s), dot(g, g), g.abs().max()
-        )
+        products, self.largest = _inner_products(y, s, g)
+        (yy, ys, _), (_, ss, _), (_, _, self.gg) = products
         if not _curved(ys, yy, s.dtype):
             return False
         self.matrix = self.matrix or make_matrix(s)
@@ -89,9 +101,8 @@ class DenseInverse:
         self, s: Tensor, y: Tensor, g: Tensor, product: Tensor, w: Tensor, sbs: float
     ) -> bool:
         """Take in a pair, given H g, w = H y and s.B s."""
-        ys, yy, yw, ww, ss, self.gg, self.largest = fetch(
-            dot(y, s), dot(y, y), dot(y, w), dot(w, w), dot(s, s), dot(g, g), g.abs().max()
-        )
+        products, self.largest = _inner_products(w, s, y, g)
+        (ww, _, yw, _), (_, ss, ys, _), (_, _, yy, _), (_, _, _, self.gg) = products
         update = None
         if _curved(ys, yy, s.dtype):
             if not (yw > 0 and sbs > 0 and math.isfinite(yw + sbs + ww + ss)):
@@ -100,6 +111,8 @@ class DenseInverse:
             tau, phi = self.rule(sbs / ys, yw / ys, s.numel())
             update = _rank_two(torch.stack([w, s]), tau, phi, ys, yw, ww, ss)
             self.pairs += 1
+            if self.pairs > 1:  # the first direction was steepest descent
+                self.log_length += LENGTH_RATE * (math.log(sbs / ys) - self.log_length)
             product = update.scale * product + update.signed.T @ (update.vectors @ g)
         self.pending, self.product = update, product
         (self.along,) = fetch(dot(g, product))
@@ -121,7 +134,7 @@ class DenseInverse:
         return {
             "triangle": self.matrix.triangle() if known and self.matrix is not None else None,
             "product": self.product.clone(),
-            "numbers": [self.along, self.gg, self.largest],
+            "numbers": [self.along, self.gg, self.largest, self.log_length],
             "pairs": self.pairs,
         }
 
@@ -130,7 +143,7 @@ class DenseInverse:
         """The matrix from a state, ready for the same gradient."""
         found = cls(rule, like)
         found.pairs = state["pairs"]
-        found.along, found.gg, found.largest = state["numbers"]
+        found.along, found.gg, found.largest, found.log_length = state["numbers"]
         found.product = state["product"].to(like, copy=True)
         if state["triangle"] is not None:
             found.matrix = make_matrix(like)
@@ -152,8 +165,18 @@ def _rank_two(
     )  # fmt: skip
     values, vectors = np.linalg.eigh(form * np.outer(lengths, lengths))
     combination = (vectors * np.sqrt(np.abs(values))).T / lengths
-    first, second = np.copysign(1.0, values).tolist()
-    return RankTwo(1 / tau, torch.from_numpy(combination).to(rows) @ rows, (first, second))
+    squares = torch.from_numpy(combination).to(rows) @ rows
+    signs = torch.from_numpy(np.sign(values)).to(rows)
+    return RankTwo(1 / tau, squares, signs.unsqueeze(1) * squares)
+
+
+def _inner_products(*vectors: Tensor) -> tuple[list[list[float]], float]:
+    """Of all vectors with one another, and the largest entry, by size, of the last one."""
+    stacked = torch.stack(vectors)
+    wide = stacked if stacked.device.type == "mps" else stacked.double()
+    *products, largest = fetch(wide @ wide.T, vectors[-1].abs().max())
+    count = len(vectors)
+    return [products[i : i + count] for i in range(0, count * count, count)], largest
 
 
 def _curved(ys: float, yy: float, dtype: torch.dtype) -> bool:

@@ -37,6 +37,11 @@ class Memory:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def length(self) -> float:
+        """See `InverseHessian.length`."""
+        return 1.0
+
     def clear(self) -> None:
         """Forget all pairs."""
         self.order.clear()

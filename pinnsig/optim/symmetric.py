@@ -16,24 +16,19 @@ SMALLEST_SHARED = 1024
 
 @dataclass(frozen=True)
 class RankTwo:
-    """H <- scale H + sum over k of signs[k] z_k z_k^T.
+    """H <- scale H + z_1 u_1^T + z_2 u_2^T.
 
-    Written in squares the update gives both triangles the same bits.
+    With u = z or -z: written in squares the update gives both triangles the same bits.
 
     Attributes:
         scale: what the matrix is multiplied with.
         vectors: z, shape (2, P).
-        signs: 1 or -1 for each.
+        signed: u, shape (2, P).
     """
 
     scale: float
     vectors: Tensor
-    signs: tuple[float, float]
-
-    @property
-    def signed(self) -> Tensor:
-        """signs[k] z_k, shape (2, P)."""
-        return self.vectors * torch.tensor(self.signs).to(self.vectors).unsqueeze(1)
+    signed: Tensor
 
 
 class SymmetricMatrix(Protocol):
