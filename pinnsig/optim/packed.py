@@ -89,11 +89,9 @@ def find_kernel(dtype: torch.dtype) -> Kernel | None:
     return kernel
 
 
-@cache
-def group_spans(groups: int) -> list[slice]:
-    """Where the groups' entries lie."""
-    ends = [BLOCK * BLOCK * (k * (k + 1) // 2) for k in range(groups + 1)]
-    return [slice(start, stop) for start, stop in pairwise(ends)]
+def packed_size(groups: int) -> int:
+    """How many numbers the first groups hold together."""
+    return BLOCK * BLOCK * (groups * (groups + 1) // 2)
 
 
 @cache

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.objective.workers import run_shares
-from pinnsig.optim.packed import BLOCK, Kernel, balanced_groups, find_kernel, group_spans
+from pinnsig.optim.packed import BLOCK, Kernel, balanced_groups, find_kernel, packed_size
 
 SMALLEST_SHARED = 1024
 """Rows from which on several threads are faster than one."""
@@ -93,12 +93,16 @@ class PackedMatrix:
         self.rows = like.numel()
         self.groups = -(-self.rows // BLOCK)
         self.kernel = kernel
-        self.values = like.new_zeros(group_spans(self.groups)[-1].stop)
+        self.values = like.new_zeros(packed_size(self.groups))
 
     def _group_blocks(self) -> Iterator[tuple[slice, Tensor]]:
         """Rows of every group, and their entries up to the diagonal block, (BLOCK, columns)."""
-        for k, span in enumerate(group_spans(self.groups)):
-            blocks = self.values[span].view(k + 1, BLOCK, BLOCK).transpose(0, 1)
+        for k in range(self.groups):
+            blocks = (
+                self.values[packed_size(k) : packed_size(k + 1)]
+                .view(k + 1, BLOCK, BLOCK)
+                .transpose(0, 1)
+            )
             yield slice(k * BLOCK, min((k + 1) * BLOCK, self.rows)), blocks
 
     def scaled_identity(self, diagonal: float) -> None:
@@ -161,7 +165,7 @@ def compiled(dtype: torch.dtype) -> bool:
 def stored_bytes(rows: int, dtype: torch.dtype, device: torch.device) -> int:
     """What `make_matrix` takes."""
     if device.type == "cpu" and compiled(dtype):
-        return dtype.itemsize * group_spans(-(-rows // BLOCK))[-1].stop
+        return dtype.itemsize * packed_size(-(-rows // BLOCK))
     return dtype.itemsize * rows**2
 
 
