@@ -1,10 +1,20 @@
 """Choosing where a run computes, and refusing what is not there before anything starts."""
 
+from pathlib import Path
+
 import torch
 
 from pinnsig.errors import DeviceError
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+CONTROL_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+    ),
+)
 
 
 def choose_device(name: str, dtype: str) -> torch.device:
@@ -38,3 +48,26 @@ def choose_device(name: str, dtype: str) -> torch.device:
                 f"device {name} is not there: this machine has cuda:0 to cuda:{count - 1}"
             )
     return torch.device(name)
+
+
+def available_memory(device: torch.device) -> int | None:
+    """Bytes that can still be had on a device; None where the system does not tell.
+
+    On a CPU the limit of a control group counts as well as the machine's memory.
+    """
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    if device.type != "cpu":
+        return None
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        amounts = dict(line.split(":", 1) for line in lines)
+        free = [1024 * int(amounts["MemAvailable"].split()[0])]
+    except (OSError, ValueError, KeyError):
+        return None
+    for limit, used in CONTROL_GROUPS:
+        try:
+            free.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return max(0, min(free))

@@ -16,6 +16,7 @@ from pinnsig.optim.base import (
     Steps,
     drive,
 )
+from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
@@ -27,10 +28,13 @@ from pinnsig.optim.quasi_newton import (
 )
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS)}
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden)
+}
 """What a phase can name."""
 
 __all__ = [
+    "BFGS",
     "CONVERGED_CHANGE",
     "CONVERGED_GRADIENT",
     "LBFGS",
@@ -38,6 +42,7 @@ __all__ = [
     "LINE_SEARCH_FAILED",
     "OPTIMIZERS",
     "SCHEDULES",
+    "SSBFGS",
     "Adam",
     "AdamW",
     "FirstOrder",
@@ -53,6 +58,7 @@ __all__ = [
     "Request",
     "Residuals",
     "Rows",
+    "SSBroyden",
     "Schedule",
     "Step",
     "Steps",

@@ -37,6 +37,11 @@ class Memory:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def length(self) -> float:
+        """See `InverseHessian.length`."""
+        return 1.0
+
     def clear(self) -> None:
         """Forget all pairs."""
         self.order.clear()
@@ -57,7 +62,7 @@ class Memory:
         row = next(i for i in range(self.size + 1) if i not in self.order)
         self.pairs[0, row], self.pairs[1, row] = s, y
         products = torch.stack([s, y, g]) @ self.pairs.flatten(0, 1).T
-        found = _fetch(products, _dot(s, y), _dot(y, y), _dot(g, g), g.abs().max())
+        found = fetch(products, dot(s, y), dot(y, y), dot(g, g), g.abs().max())
         with_s, with_y, self.along = np.reshape(found[:-4], (3, 2, self.size + 1))
         curvature, size, self.gg, self.largest = found[-4:]
         if not curvature > torch.finfo(s.dtype).eps * size:
@@ -70,7 +75,7 @@ class Memory:
 
     def measure(self, g: Tensor) -> None:
         """Note the products with a gradient that no pair comes with."""
-        found = _fetch(g @ self.pairs.flatten(0, 1).T, _dot(g, g), g.abs().max())
+        found = fetch(g @ self.pairs.flatten(0, 1).T, dot(g, g), g.abs().max())
         self.along = np.reshape(found[:-2], (2, self.size + 1))
         self.gg, self.largest = found[-2:]
 
@@ -125,13 +130,13 @@ class Memory:
         return memory
 
 
-def _dot(a: Tensor, b: Tensor) -> Tensor:
+def dot(a: Tensor, b: Tensor) -> Tensor:
     """Inner product, summed in float64 where the device has it."""
     wide = a.dtype if a.device.type == "mps" else torch.float64
     return a.to(wide) @ b.to(wide)
 
 
-def _fetch(*tensors: Tensor) -> list[float]:
+def fetch(*tensors: Tensor) -> list[float]:
     """The numbers of all tensors on the host, in one transfer."""
     wide = torch.float32 if tensors[0].device.type == "mps" else torch.float64
     return torch.cat([t.reshape(-1).to(wide) for t in tensors]).tolist()

@@ -29,6 +29,11 @@ class InverseHessian(Protocol):
 
     largest: float
 
+    @property
+    def length(self) -> float:
+        """The step length along its direction that a line search tries first."""
+        ...
+
     def __len__(self) -> int:
         """How much it has learned; 0 means that its direction is steepest descent."""
         ...
@@ -138,7 +143,7 @@ class QuasiNewton(Optimizer):
             if not slope < 0 and len(curvature):
                 curvature.clear()
                 continue
-            first = 1.0 if len(curvature) else _first_step(origin, direction)
+            first = curvature.length if len(curvature) else _first_step(origin, direction)
             limited = False
 
             def at(t: float, along: Tensor = direction) -> Searching:

@@ -25,7 +25,7 @@ class PhaseSettings:
         options: keywords of the optimiser's class.
     """
 
-    optimizer: str = setting(word(*OPTIMIZERS), "adam, adamw, radam or lbfgs")
+    optimizer: str = setting(word(*OPTIMIZERS), ", ".join(OPTIMIZERS))
     iterations: int = setting(integer(0), "iterations at most")
     lr: float | None = setting(number(above=0.0), "learning rate  [the run's]")
     schedule: str = setting(word(*SCHEDULES), "constant, cosine or exponential", "constant")
