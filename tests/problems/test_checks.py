@@ -1,6 +1,8 @@
 """Every registered problem, and one written outside the package, passes the common checks."""
 
+import importlib
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -56,7 +58,9 @@ class TestHeat(ProblemChecks):
     problem = Heat
 
 
-def test_every_registered_problem_is_checked_here():
+def test_every_registered_problem_is_checked():
+    for module in Path(__file__).parent.glob("test_*.py"):
+        importlib.import_module(f"tests.problems.{module.stem}")
     checked = {cls.problem for cls in ProblemChecks.__subclasses__()}
     kinds = {p if isinstance(p, type) else type(p) for p in checked}
     assert {problem_class(name) for name in problem_entries()} <= kinds
