@@ -58,7 +58,9 @@ def test_error_functions_have_the_derivatives_of_mpmath(name):
     for order in range(5):
         expected = [float(mpmath.diff(getattr(mpmath, name), a, order)) for a in x.value.tolist()]
         found = value.tensor((order,))
-        torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-13, atol=1e-14)
+        torch.testing.assert_close(
+            found, torch.tensor(expected, dtype=torch.float64), rtol=1e-13, atol=1e-14
+        )
 
 
 def test_fault_a4_second_derivative_of_the_fourth_power():

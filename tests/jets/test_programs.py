@@ -88,7 +88,9 @@ def test_values_and_cotangents_are_those_of_autograd(code):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign", "exp"])
+@pytest.mark.parametrize(
+    "name", ["sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign", "exp"]
+)
 def test_functions_on_both_sides_of_zero(name):
     table, x, c = columns(low=-30.0, high=30.0)
 

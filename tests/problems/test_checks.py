@@ -29,12 +29,14 @@ class TestBurgers(ProblemChecks):
 
 class TestBlackScholesCall(ProblemChecks):
     problem = BlackScholes
-    condition_tolerance = 4e-6  # the box ends at S = 1, where the payoff is asymptotic
 
 
 class TestBlackScholesPut(ProblemChecks):
     problem = BlackScholes(kind="put")
-    condition_tolerance = 4e-6
+
+
+class TestBlackScholesVolatile(ProblemChecks):
+    problem = BlackScholes(sigma=0.8, K=0.9)
 
 
 class Heat(Problem):
