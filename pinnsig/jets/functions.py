@@ -39,6 +39,20 @@ def _tanh(x: Tensor, n: int) -> Tensor:
     return total
 
 
+def _erf(x: Tensor, n: int) -> Tensor:
+    if n == 0:
+        return torch.erf(x)
+    # each derivative is a Hermite polynomial times the Gaussian
+    below, hermite = torch.zeros_like(x), torch.ones_like(x)
+    for k in range(n - 1):
+        below, hermite = hermite, 2 * x * hermite - 2 * k * below
+    return (-1) ** (n - 1) * 2 / math.sqrt(math.pi) * hermite * torch.exp(-x * x)
+
+
+def _erfc(x: Tensor, n: int) -> Tensor:
+    return -_erf(x, n) if n else torch.erfc(x)
+
+
 def _abs(x: Tensor, n: int) -> Tensor:
     return (torch.abs, torch.sign, torch.zeros_like)[min(n, 2)](x)
 
@@ -66,6 +80,8 @@ FUNCTIONS: dict[str, Outer] = {
     "tanh": _tanh,
     "sinh": lambda x, n: (torch.sinh, torch.cosh)[n % 2](x),
     "cosh": lambda x, n: (torch.cosh, torch.sinh)[n % 2](x),
+    "erf": _erf,
+    "erfc": _erfc,
     "abs": _abs,
     "neg": lambda x, n: (-x, -torch.ones_like(x), torch.zeros_like(x))[min(n, 2)],
 }

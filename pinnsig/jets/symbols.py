@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "sinh", "cosh", "abs", "sign", "reciprocal")
+UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign",
+         "reciprocal")  # fmt: skip
 OPERATIONS = ("leaf", "column", "add", "sub", "mul", "div", "add_number", "mul_number",
               "pow_number", *UNARY)  # fmt: skip
 """What a step of a program may do; the first two read, those after them compute."""

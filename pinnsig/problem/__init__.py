@@ -6,6 +6,7 @@ from pinnsig.problem.condition import Condition, Sites
 from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
 from pinnsig.problem.point_data import PointData
+from pinnsig.problem.references import ODEReference, PeriodicReference
 from pinnsig.problem.registry import absolute, problem_class, problem_entries, problem_file
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "Face",
     "Initial",
     "Neumann",
+    "ODEReference",
     "Periodic",
+    "PeriodicReference",
     "PointData",
     "Problem",
     "Robin",

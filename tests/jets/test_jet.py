@@ -1,6 +1,7 @@
 import math
 from typing import Any
 
+import mpmath
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ EXPRESSIONS = {
     "power": lambda x, y: (x + 2) ** 1.5 * y**-2,
     "jet power": lambda x, y: x**y + 2**x,
     "hyperbolic": lambda x, y: torch.sinh(x) * torch.cosh(y) - torch.abs(x),
+    "error function": lambda x, y: torch.erf(x * y) - y * torch.erfc(x - y),
     "negated": lambda x, y: -x * +y,
 }
 
@@ -47,6 +49,18 @@ def test_partials_match_nested_autograd(name, alpha):
     torch.testing.assert_close(
         jet.tensor(alpha), nested(EXPRESSIONS[name], alpha), rtol=1e-11, atol=1e-11
     )
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_error_functions_have_the_derivatives_of_mpmath(name):
+    x = coordinate_jets(("x",), torch.linspace(-4, 4, 9, dtype=torch.float64)[:, None])["x"]
+    value = getattr(torch, name)(x)
+    for order in range(5):
+        expected = [float(mpmath.diff(getattr(mpmath, name), a, order)) for a in x.value.tolist()]
+        found = value.tensor((order,))
+        torch.testing.assert_close(
+            found, torch.tensor(expected, dtype=torch.float64), rtol=1e-13, atol=1e-14
+        )
 
 
 def test_fault_a4_second_derivative_of_the_fourth_power():

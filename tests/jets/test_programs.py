@@ -65,6 +65,7 @@ CODES = {
     "functions": lambda u, v, x, c: (
         torch.sin(u) * torch.cos(v) + torch.exp(-u) * torch.log(v) + torch.sqrt(u) / torch.tanh(v)
         + torch.sinh(u) * torch.cosh(v) + torch.reciprocal(u) + torch.abs(-v) + torch.square(u)
+        + torch.erf(u) * torch.erfc(v)
     ),
     "methods": lambda u, v, x, c: u.sin() + v.exp().log() + u.square() + v.tanh().abs(),
     "of a tensor": lambda u, v, x, c: (
@@ -87,7 +88,9 @@ def test_values_and_cotangents_are_those_of_autograd(code):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["sin", "cos", "tanh", "sinh", "cosh", "abs", "sign", "exp"])
+@pytest.mark.parametrize(
+    "name", ["sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign", "exp"]
+)
 def test_functions_on_both_sides_of_zero(name):
     table, x, c = columns(low=-30.0, high=30.0)
 

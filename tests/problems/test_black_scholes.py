@@ -95,16 +95,15 @@ def test_limits(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_upper_boundary_is_the_asymptotic_one(kind):
-    problem = BlackScholes(kind=kind)
+@pytest.mark.parametrize("market", [{}, {"sigma": 0.8}, {"K": 0.9}, {"r": -0.1, "sigma": 2.0}])
+def test_boundary_is_the_limit_of_the_closed_form_for_any_coefficients(kind, market):
+    problem = BlackScholes(kind=kind, **market)
     boundary = problem.terms()["boundary"]
     tau = torch.linspace(0, 1, 101, dtype=torch.float64)
-    for S, bound in ((0.0, 0.0), (1.0, 4e-6)):
-        prices = torch.full_like(tau, S)
-        V = problem.solution(prices, tau)
-        gap = boundary.residual({"V": V}, {"S": prices, "tau": tau}, {})["V"]
-        assert gap.abs().max() <= bound
-    assert gap[-1].item() == pytest.approx(3.3334e-6, rel=1e-4)  # largest at the longest maturity
+    for S in (0.0, 1.0):
+        V = problem.solution(torch.full_like(tau, np.nextafter(S, 0.5)), tau)
+        at = {"S": torch.full_like(tau, S), "tau": tau}
+        assert boundary.residual({"V": V}, at, {})["V"].abs().max() <= 1e-14
 
 
 def test_conditions_are_those_of_the_paper():
@@ -113,7 +112,8 @@ def test_conditions_are_those_of_the_paper():
     S, tau = column(0.0, 1.0, 1.0), column(0.3, 0.0, 1.0)
     zero = {"V": torch.zeros_like(S)}
     found = terms["boundary"].residual(zero, {"S": S, "tau": tau}, {})["V"]
-    torch.testing.assert_close(-found, column(0.0, 0.5, 1.0 - 0.5 * np.exp(-0.05)))
+    asymptotic = column(0.0, 0.5, 1.0 - 0.5 * np.exp(-0.05))
+    torch.testing.assert_close(-found, asymptotic, rtol=0, atol=4e-6)
 
 
 def test_residual_reads_the_partials():

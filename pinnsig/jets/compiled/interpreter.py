@@ -28,6 +28,8 @@ RULES = {
     "tanh": ("tanh_at(x[i])", "g[i] * (1 - z[i] * z[i])"),
     "sinh": ("F(sinh)(x[i])", "g[i] * F(cosh)(x[i])"),
     "cosh": ("F(cosh)(x[i])", "g[i] * F(sinh)(x[i])"),
+    "erf": ("F(erf)(x[i])", "g[i] * (T)1.1283791670955126 * F(exp)(-x[i] * x[i])"),
+    "erfc": ("F(erfc)(x[i])", "g[i] * (T)-1.1283791670955126 * F(exp)(-x[i] * x[i])"),
     "abs": ("size_of(x[i])", "g[i] * ((x[i] > 0) - (x[i] < 0))"),
     "sign": ("(x[i] > 0) - (x[i] < 0)", "0"),
     "reciprocal": ("1 / x[i]", "-g[i] * z[i] * z[i]"),
