@@ -17,6 +17,7 @@ from pinnsig.optim.base import (
     drive,
 )
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
+from pinnsig.optim.gauss_newton import LM, GaussNewtonCG
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
 from pinnsig.optim.quasi_newton import (
@@ -27,7 +28,9 @@ from pinnsig.optim.quasi_newton import (
 )
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS)}
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS, LM, GaussNewtonCG)
+}
 """What a phase can name."""
 
 __all__ = [
@@ -36,11 +39,13 @@ __all__ = [
     "LBFGS",
     "LIMIT",
     "LINE_SEARCH_FAILED",
+    "LM",
     "OPTIMIZERS",
     "SCHEDULES",
     "Adam",
     "AdamW",
     "FirstOrder",
+    "GaussNewtonCG",
     "Gradient",
     "Jacobian",
     "Layout",

@@ -133,4 +133,4 @@ def test_bad_schedules_are_refused(options, words):
 
 
 def test_optimizers_are_known_by_their_names():
-    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", "lbfgs"]
+    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", "lbfgs", "lm", "gncg"]
