@@ -18,6 +18,7 @@ from pinnsig.optim.base import (
 )
 from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
+from pinnsig.optim.gauss_newton import LM, GaussNewtonCG
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
 from pinnsig.optim.quasi_newton import (
@@ -29,7 +30,8 @@ from pinnsig.optim.quasi_newton import (
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
-    kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden)
+    kind.name: kind
+    for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden, LM, GaussNewtonCG)
 }
 """What a phase can name."""
 
@@ -40,12 +42,14 @@ __all__ = [
     "LBFGS",
     "LIMIT",
     "LINE_SEARCH_FAILED",
+    "LM",
     "OPTIMIZERS",
     "SCHEDULES",
     "SSBFGS",
     "Adam",
     "AdamW",
     "FirstOrder",
+    "GaussNewtonCG",
     "Gradient",
     "Jacobian",
     "Layout",

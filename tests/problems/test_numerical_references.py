@@ -1,12 +1,6 @@
 """Problems whose solution is worked out numerically: the common checks, values from elsewhere, and
 refinement of each reference against the error that its problem states."""
 
-import math
-
-import mpmath
-import numpy as np
-import pytest
-import torch
 from pinnsig.problems import (  # pyright: ignore[reportMissingImports]
     allen_cahn,
     kdv,

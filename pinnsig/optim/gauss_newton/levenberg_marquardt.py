@@ -1,0 +1,256 @@
+"""Levenberg-Marquardt with geodesic acceleration, in the primal or the dual form."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from pinnsig.errors import SettingsError
+from pinnsig.optim.base import (
+    LIMIT,
+    Jacobian,
+    Layout,
+    Loss,
+    Measured,
+    Optimizer,
+    Request,
+    Residuals,
+    Rows,
+    Step,
+    Steps,
+)
+from pinnsig.optim.gauss_newton.damped import DampedSolver
+from pinnsig.optim.gauss_newton.damping import Damping
+from pinnsig.optim.gauss_newton.linearization import Linearization
+from pinnsig.optim.gauss_newton.workspace import Factorizations, Workspace
+from pinnsig.optim.quasi_newton import CONVERGED_CHANGE, CONVERGED_GRADIENT
+
+NO_STEP = "no step lowers the loss"
+FIRST_DAMPING = 1e-4  # of |J|^2, the sum over all entries
+# of the second difference of r, relative to the step: rounding over truncation
+DIFFERENCE = {torch.float64: 0.1, torch.float32: 0.3}
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a step is to bring to zero, with what it starts from.
+
+    Attributes:
+        start: shape (P,), the part of the step that comes from the step before; None without.
+        u: shape (N,), the residuals' model after it.
+        slope: J^T u.
+        gained: how far |u|^2 lies below |r|^2.
+    """
+
+    start: Tensor | None
+    u: Tensor
+    slope: Tensor
+    gained: float
+
+
+class LM(Optimizer):
+    """Levenberg-Marquardt; one step is one Jacobian and the first trial that lowers the loss.
+
+    The step d minimises |r + J d|^2 + lambda |d - mu d'|^2, with d' the step before where the
+    points were redrawn since (SPRING: Goldshlager, Abrahamsen, Lin, J. Comput. Phys. 516, 2024) and
+    0 otherwise. To it is added half its geodesic acceleration (Transtrum, Sethna,
+    arXiv:1201.5885), which costs two evaluations of the residuals.
+
+    Args:
+        geodesic: largest acceleration, relative to the step, that is used; 0 does without.
+        momentum: mu, in the dual form.
+        gradient_tolerance: stop once every entry of the gradient is this small.
+        change_tolerance: stop once a step changes the loss, relative to it, by no more than this;
+            0 lets it go on for as long as some step lowers the loss.
+
+    Raises:
+        SettingsError: a setting out of its range.
+    """
+
+    name: ClassVar[str] = "lm"
+    precise: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        geodesic: float = 0.75,
+        momentum: float = 0.9,
+        gradient_tolerance: float = 1e-14,
+        change_tolerance: float = 0.0,
+    ) -> None:
+        if not 0 <= momentum < 1:
+            raise SettingsError(f"lm: momentum = {momentum} must lie in [0, 1)")
+        for name, value in (
+            ("geodesic", geodesic),
+            ("gradient_tolerance", gradient_tolerance),
+            ("change_tolerance", change_tolerance),
+        ):
+            if not 0 <= value < math.inf:
+                raise SettingsError(f"lm: {name} = {value} must be finite and not below 0")
+        self.geodesic, self.momentum = geodesic, momentum
+        self.gradient_tolerance = gradient_tolerance
+        self.change_tolerance = change_tolerance
+        self.damping = Damping()
+        self.scale = 0.0  # |J|^2 of the last Gram matrix
+        self.present: tuple[float, tuple[float, ...]] | None = None  # loss and terms at theta
+        self.change = math.inf  # of the loss in the last step, relative
+        self.last_step: Tensor | None = None
+        self.renewed = False
+        self._workspace: Workspace | None = None
+
+    def prepare(self, layout: Layout) -> str:
+        """See `Optimizer.prepare`."""
+        self._workspace = Workspace(layout.rows, layout.parameters, layout.dtype, layout.device)
+        return f"{self.name}: {self._workspace.plan}"
+
+    def step(self, theta: Tensor) -> Steps:
+        """One iteration; the loss reported is the one at the new parameters."""
+        if self.present is None:
+            measured = yield Loss()
+            if measured is None:
+                return Step(math.nan, LIMIT)
+            self.present = measured.loss, measured.terms
+        loss, terms = self.present
+        if not math.isfinite(loss):
+            return Step(loss, terms=terms)
+        if self.change_tolerance and self.change <= self.change_tolerance:
+            return Step(loss, CONVERGED_CHANGE, terms)
+        rows = yield Jacobian()
+        if rows is None:
+            return Step(loss, LIMIT, terms)
+        model, solvers = self._linearize(rows, theta)
+        slope = model.pullback(model.residual)
+        if not 2 * float(slope.abs().max()) > self.gradient_tolerance:
+            return Step(loss, CONVERGED_GRADIENT, terms)
+        if not self.damping.value:
+            self.damping.value = FIRST_DAMPING * solvers.scale()
+        target = self._target(model, slope, solvers.dual)
+        stop = yield from self._search(theta, model, solvers, target)
+        self.scale = solvers.square
+        return Step(self.present[0], stop, self.present[1])
+
+    def _linearize(self, rows: Rows, theta: Tensor) -> tuple[Linearization, Factorizations]:
+        size = rows.count, theta.numel()
+        if self._workspace is None or not self._workspace.fits(*size, theta):
+            self._workspace = None  # its memory is free again for the next
+            self._workspace = Workspace(*size, theta.dtype, theta.device)
+        model = self._workspace.linearize(rows)
+        return model, Factorizations(model, self._workspace.plan, self.scale)
+
+    def _target(self, model: Linearization, slope: Tensor, dual: bool) -> _Target:
+        r, before = model.residual, self.last_step
+        if before is None or not (self.momentum and self.renewed and dual):
+            return _Target(None, r, slope, 0.0)
+        start = self.momentum * before.to(r)
+        u = r + model.push(start)
+        return _Target(start, u, model.pullback(u), float(r @ r - u @ u))
+
+    def _search(
+        self,
+        theta: Tensor,
+        model: Linearization,
+        solvers: Factorizations,
+        target: _Target,
+    ) -> Generator[Request, Any, str | None]:
+        """Damp until a step lowers the loss, and take it; return why there is none."""
+        assert self.present is not None
+        origin, (loss, _) = theta.clone(), self.present
+        rounding = torch.finfo(theta.dtype).eps
+        shortest = rounding * float(torch.linalg.vector_norm(origin))
+        while True:
+            damping = self.damping.value
+            solver = solvers.at(damping)
+            if solver is None:
+                self.damping.reject()
+                continue
+            d = solver.solve(target.u, target.slope)
+            square, along = torch.stack([d @ d, d @ target.slope]).tolist()
+            # |u|^2 - |u + J d|^2 for the d that minimises |u + J d|^2 + lambda |d|^2
+            predicted = target.gained + damping * square - along
+            if target.start is not None:
+                d = d + target.start
+            if predicted > rounding * loss:
+                step = yield from self._bend(theta, origin, model, solver, d)
+                if step is None:
+                    return LIMIT
+                theta.copy_(origin).add_(step)
+                measured: Measured | None = yield Loss()
+                if measured is None:
+                    theta.copy_(origin)
+                    return LIMIT
+                if measured.loss < loss:
+                    self.damping.accept((loss - measured.loss) / predicted)
+                    self.present = measured.loss, measured.terms
+                    self.change = (loss - measured.loss) / loss
+                    self.last_step, self.renewed = step, False
+                    return None
+                theta.copy_(origin)
+            if target.start is not None:  # once more, without the step before
+                r = model.residual
+                target = _Target(None, r, model.pullback(r), 0.0)
+                continue
+            self.damping.reject()
+            if predicted <= rounding * loss or square**0.5 <= shortest:
+                return NO_STEP
+
+    def _bend(
+        self,
+        theta: Tensor,
+        origin: Tensor,
+        model: Linearization,
+        solver: DampedSolver,
+        d: Tensor,
+    ) -> Generator[Request, Any, Tensor | None]:
+        """Add half the geodesic acceleration to a step; None at a limit.
+
+        The acceleration is the step for the second derivative of r along d.
+        """
+        if not self.geodesic:
+            return d
+        difference = DIFFERENCE.get(theta.dtype, 0.3)
+        second = -2 * model.residual
+        for side in (difference, -difference):
+            theta.copy_(origin).add_(d, alpha=side)
+            moved: Tensor | None = yield Residuals()
+            if moved is None:
+                theta.copy_(origin)
+                return None
+            second += moved
+        theta.copy_(origin)
+        half = second.mul_(0.5 / difference**2)
+        bend = solver.solve(half, model.pullback(half))
+        ratio = 2 * torch.linalg.vector_norm(bend) / torch.linalg.vector_norm(d)
+        return d + bend if float(ratio) <= self.geodesic else d
+
+    def renew(self) -> None:
+        """See `Optimizer.renew`; damping and the last step are kept."""
+        self.present, self.change, self.renewed = None, math.inf, True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_workspace": None}  # memory that copies need not share
+
+    def state(self) -> dict[str, Any]:
+        """Damping, the last step, and the loss at the parameters."""
+        loss, terms = self.present or (None, ())
+        return {
+            "damping": [self.damping.value, self.damping.growth],
+            "scale": self.scale,
+            "loss": loss,
+            "terms": list(terms),
+            "change": self.change if math.isfinite(self.change) else None,
+            "last_step": self.last_step,
+            "renewed": self.renewed,
+        }
+
+    def load(self, state: dict[str, Any], like: Tensor) -> None:
+        """See `Optimizer.load`."""
+        self.damping = Damping(*state["damping"])
+        self.scale = state["scale"]
+        loss = state["loss"]
+        self.present = None if loss is None else (loss, tuple(state["terms"]))
+        self.change = math.inf if state["change"] is None else state["change"]
+        step = state["last_step"]
+        self.last_step = None if step is None else step.to(like.device, copy=True)
+        self.renewed = state["renewed"]
