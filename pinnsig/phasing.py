@@ -37,15 +37,19 @@ def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
         raise DeviceError("device mps has no float64: leave dtype out of the phases")
     if phase.error is not None and not parts.problem.has("solution"):
         raise SettingsError("error: the problem has no solution to measure an error against")
+    optimizer = _optimizer(parts, phase)
+    dtype = phase.dtype
+    if dtype is None and optimizer.precise and parts.settings.device != "mps":
+        dtype = "float64"
     return Phase(
-        optimizer=_optimizer(parts, phase),
+        optimizer=optimizer,
         iterations=phase.iterations,
         max_evaluations=phase.evaluations,
         max_seconds=phase.seconds,
         stop_loss=phase.loss,
         stop_error=phase.error,
         schedule=Schedule(phase.schedule, phase.final, phase.warmup),
-        dtype=DTYPES[phase.dtype] if phase.dtype else None,
+        dtype=DTYPES[dtype] if dtype else None,
         new_points=_new_points(parts, phase),
         every=phase.every or 0,
     )
