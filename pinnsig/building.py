@@ -1,5 +1,6 @@
 """From settings to the objects of a run: problem, activation, initialiser, model."""
 
+import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 from pinnsig.activations import Activation, parse_activation
 from pinnsig.calibration import default_learning_rate, learning_rate_band
 from pinnsig.devices import DTYPES
-from pinnsig.errors import ProblemError
+from pinnsig.errors import ProblemError, SettingsError
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.jets import input_count
 from pinnsig.jets.fields import guarded
@@ -18,6 +19,9 @@ from pinnsig.objective import Objective
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings
+
+HARD_CHECKS = 64  # points of a group
+HARD_TOLERANCE = 1e-16
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         made = kind(**settings.set)
     except TypeError as error:  # its own __init__ does not take coefficients
         raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
+    made.scaled_inputs = settings.normalize
+    made.hard = _is_hard(settings.hard, made)
     activation = parse_activation(settings.act)
     if settings.scale != 1.0:
         activation = settings.scale * activation
@@ -74,6 +80,43 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     )
     notices = learning_rate_notices(settings.lr, activation.omega)
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
+
+
+def _is_hard(wanted: str, problem: Problem) -> bool:
+    """Whether conditions are met by the problem's own ansatz for them.
+
+    Raises:
+        SettingsError: they are to be, and it has none.
+    """
+    if wanted == "yes" and not problem.has("hard_ansatz"):
+        raise SettingsError(
+            f"hard = yes: {type(problem).__name__} has no hard_ansatz(self, n, ...) that meets its "
+            "conditions; leave hard out, or write one"
+        )
+    return wanted != "no" and problem.has("hard_ansatz")
+
+
+def _check_hard(parts: Parts) -> None:
+    """Refuse an ansatz that does not meet the conditions which it takes the place of.
+
+    Raises:
+        ProblemError: one of them is missed.
+    """
+    problem = parts.problem
+    # the same fields, with the conditions as terms of a loss
+    soft = problem.bound({"hard": False, "ansatz": problem.hard_ansatz})  # type: ignore[attr-defined]
+    model = copy.deepcopy(parts.model).double()
+    model.problem = soft
+    sites = draw_sites(soft, Counts(2, HARD_CHECKS, HARD_CHECKS), "lhs", parts.settings.seed)
+    objective = Objective(model, "auto", sites)
+    missed = objective.losses().terms.tolist()
+    for name, term in zip(objective.term_names, missed, strict=True):
+        group = soft.terms()[name].group if name in soft.terms() else "data"
+        if group != "data" and not term <= HARD_TOLERANCE:
+            raise ProblemError(
+                f"{type(problem).__name__}.hard_ansatz misses the condition {name!r}: its mean "
+                f"square is {term:.2g} at the initialised network, and must be 0"
+            )
 
 
 def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str, Sites]:
@@ -100,6 +143,8 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     """
     settings = parts.settings
     guarded(parts.problem, "conditions", parts.problem.terms)
+    if parts.problem.hard:
+        _check_hard(parts)
     return Objective(
         parts.model,
         engine or settings.engine,

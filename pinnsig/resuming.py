@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pinnsig.errors import SettingsError
-from pinnsig.settings import Settings, check_settings, phase_table, resolve
+from pinnsig.settings import COUNTS, Settings, check_settings, phase_table, resolve
 
 FREE = frozenset({
     "device", "deterministic", "engine", "log_every", "error_every", "checkpoint_every",
     "stop_loss", "stop_error", "max_seconds",
 })  # fmt: skip
-COUNTS = ("adam", "lbfgs")
 
 
 def changed_settings(
@@ -43,7 +42,7 @@ def changed_settings(
             found[name] = checked[name]
     if checked.get("phases"):
         own = [phase_table(phase) for phase in resolve(found).phase_list()]
-        found |= {"phases": own + checked["phases"], "adam": None, "lbfgs": None}
+        found |= {"phases": own + checked["phases"], **dict.fromkeys(COUNTS)}
     return found
 
 

@@ -10,7 +10,7 @@ from pinnsig.errors import PinnsigError, ProblemError
 from pinnsig.jets.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
 from pinnsig.jets.jet import Jet, Part
 from pinnsig.jets.plan import Alpha, Plan
-from pinnsig.problem import Problem
+from pinnsig.problem import Box, Problem
 
 Fields = Mapping[str, Jet]
 Expression = Callable[[Fields, Fields], Any]
@@ -23,27 +23,43 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     Raises:
         ProblemError: the ansatz does not give one jet per field.
     """
-    if not problem.has("ansatz"):
+    name = problem.ansatz_name
+    if name is None:
         return dict(zip(problem.fields, outputs, strict=True))
     raw = dict(zip(problem.outputs, outputs, strict=True))
-    found = problem.call("ansatz", {**raw, **coordinates})
+    found = problem.call(name, {**raw, **coordinates})
+    if isinstance(found, dict):
+        found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
     if len(found) != len(problem.fields) or not all(isinstance(jet, Jet) for jet in found):
         raise ProblemError(
-            f"{type(problem).__name__}.ansatz must return {len(problem.fields)} field(s) made "
+            f"{type(problem).__name__}.{name} must return {len(problem.fields)} field(s) made "
             "from its outputs and coordinates by ordinary algebra"
         )
     return dict(zip(problem.fields, found, strict=True))
 
 
 def features_of(problem: Problem) -> Features | None:
-    """The problem's own network inputs, or None for plain coordinates."""
+    """The problem's own network inputs, or scaled coordinates; None for plain ones."""
     if not problem.has("features"):
-        return None
+        return _scaled(problem.domain) if problem.scaled_inputs else None
 
     def features(coordinates: Mapping[str, Any]) -> list[Any]:
         found = problem.call("features", coordinates)
         return list(found) if isinstance(found, tuple | list) else [found]
+
+    return features
+
+
+def _scaled(domain: Box) -> Features:
+    """Every coordinate on [-1, 1]."""
+
+    def features(coordinates: Mapping[str, Any]) -> list[Any]:
+        found = []
+        for name in domain.names:
+            low, high = domain.interval(name)
+            found.append((coordinates[name] - 0.5 * (low + high)) * (2 / (high - low)))
+        return found
 
     return features
 

@@ -26,6 +26,9 @@ class Problem:
     Attributes:
         domain: the coordinates and their intervals.
         fields: names of the unknowns.
+        hard: whether the fields are made by `hard_ansatz`, which meets all conditions but data.
+        scaled_inputs: whether the network's inputs are the coordinates scaled to [-1, 1], where
+            there are no features.
 
     Raises:
         ProblemError: a class that is not well formed, or a setting with an unusable value.
@@ -33,6 +36,8 @@ class Problem:
 
     domain: ClassVar[Box]
     fields: ClassVar[tuple[str, ...]] = ("u",)
+    hard: bool = False
+    scaled_inputs: bool = False
 
     def __init__(self, **settings: Any) -> None:
         kind = type(self)
@@ -88,8 +93,9 @@ class Problem:
         return ()
 
     # optional: `solution(self, x, t)`, shape (N,) or a dict of them, float64 in and out;
-    # `ansatz(self, n, x, t)`, the fields from the raw network outputs; `features(self, x, t)`,
-    # the network's inputs as a tuple. Their absence is meaningful, so the base has none.
+    # `ansatz(self, n, x, t)`, the fields from the raw network outputs; `hard_ansatz(self, n, x,
+    # t)`, one that meets all conditions, taken where it is asked for; `features(self, x, t)`, the
+    # network's inputs as a tuple. Their absence is meaningful, so the base has none.
 
     # --- what the library reads -----------------------------------------------------------------
 
@@ -102,11 +108,17 @@ class Problem:
         return call_by_name(getattr(self, method), available, f"{type(self).__name__}.{method}")
 
     @property
+    def ansatz_name(self) -> str | None:
+        """The method that makes the fields from the raw network outputs, if there is one."""
+        name = "hard_ansatz" if self.hard else "ansatz"
+        return name if self.has(name) else None
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the raw network outputs: the ansatz's own parameters, or the fields."""
-        if not self.has("ansatz"):
+        if self.ansatz_name is None:
             return self.fields
-        names = parameter_names(getattr(self, "ansatz"))  # noqa: B009
+        names = parameter_names(getattr(self, self.ansatz_name))
         return tuple(name for name in names if name not in self.domain.names)
 
     def terms(self) -> dict[str, Condition]:
@@ -123,6 +135,8 @@ class Problem:
                     f"{type(self).__name__}.conditions gives {condition!r}, which is no condition: "
                     "write yield Dirichlet(...), one for each"
                 )
+        if self.hard:
+            conditions = [condition for condition in conditions if condition.group == "data"]
         groups = [c.group for c in conditions if c.name is None]
         named: dict[str, Condition] = {}
         for condition in conditions:

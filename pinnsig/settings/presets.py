@@ -5,18 +5,53 @@ from typing import Any
 
 from pinnsig.devices import choose_device
 from pinnsig.errors import SettingsError
-from pinnsig.settings.run import Settings, check_settings
+from pinnsig.settings.run import COUNTS, Settings, check_settings
 
-PRESETS: dict[str, dict[str, int]] = {
+PRESETS: dict[str, dict[str, Any]] = {
+    # the protocol of the paper's appendix C.4
     "paper": {
+        "depth": 50,
+        "width": 64,
+        "p": 0.49,
+        "dtype": "float32",
         "adam": 600,
         "lbfgs": 1000,
+        "broyden": 0,
         "collocation": 20_000,
         "initial": 1_000,
         "boundary": 1_000,
     },
-    "quick": {"adam": 200, "lbfgs": 500, "collocation": 2_000, "initial": 200, "boundary": 200},
+    # a right answer in a minute on two cores
+    "quick": {
+        "depth": 6,
+        "width": 20,
+        "p": "auto",
+        "dtype": "float64",
+        "adam": 100,
+        "lbfgs": 100,
+        "broyden": 4000,
+        "collocation": 2_000,
+        "initial": 200,
+        "boundary": 200,
+    },
+    # as far as the time goes
+    "accurate": {
+        "depth": 5,
+        "width": 30,
+        "p": "auto",
+        "dtype": "float64",
+        "adam": 100,
+        "lbfgs": 100,
+        "broyden": 200_000,
+        "collocation": 4_000,
+        "initial": 400,
+        "boundary": 400,
+        "normalize": True,
+        "hard": "auto",
+        "max_seconds": 300.0,
+    },
 }
+DEFAULT_PRESET = "quick"
 
 # Where the paper's point counts (appendix C.4) differ from the preset's
 PAPER_POINTS: dict[str, dict[str, int]] = {
@@ -25,7 +60,7 @@ PAPER_POINTS: dict[str, dict[str, int]] = {
 
 
 def resolve(given: Mapping[str, Any]) -> Settings:
-    """Fill in what was not given: the device, then the preset that suits it.
+    """Fill in what was not given, from the preset.
 
     Raises:
         SettingsError: see `check_settings`; no problem is named, or phases and their counts both.
@@ -34,19 +69,26 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     checked = check_settings(given)
     if "problem" not in checked:
         raise SettingsError("no problem is named, such as burgers")
-    counts = [name for name in ("adam", "lbfgs") if name in checked]
+    counts = [name for name in COUNTS if name in checked]
     if checked.get("phases") and counts:
         raise SettingsError(
             f"{counts[0]} = {checked[counts[0]]} and phases cannot both be given: "
             "each phase has its own number of iterations"
         )
-    defaults = Settings()
-    device = choose_device(
-        checked.get("device", defaults.device), checked.get("dtype", defaults.dtype)
-    )
-    preset = checked.get("preset") or ("quick" if device.type == "cpu" else "paper")
-    points = PAPER_POINTS.get(checked["problem"], {}) if preset == "paper" else {}
-    usual = {**PRESETS[preset], **points}
+    preset = checked.get("preset") or DEFAULT_PRESET
+    usual = dict(PRESETS[preset])
+    if preset == "paper":
+        usual |= PAPER_POINTS.get(checked["problem"], {})
     if checked.get("phases"):
-        usual |= {"adam": None, "lbfgs": None}
-    return Settings(**{**usual, **checked, "preset": preset, "device": str(device)})
+        usual |= dict.fromkeys(COUNTS)
+    elif counts:  # who names one says the training in full
+        usual |= dict.fromkeys(COUNTS, 0)
+    name = checked.get("device", Settings.device)
+    if name == "mps":  # which has no float64
+        usual["dtype"] = "float32"
+    name, _, parameters = checked.get("init", Settings.init).partition(":")
+    if name.strip() != "calibrated" or "p=" in parameters.replace(" ", ""):
+        del usual["p"]
+    merged = {**usual, **checked, "preset": preset}
+    device = choose_device(checked.get("device", Settings.device), merged["dtype"])
+    return Settings(**{**merged, "device": str(device)})

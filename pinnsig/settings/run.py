@@ -25,6 +25,12 @@ from pinnsig.settings.checks import (
 from pinnsig.settings.phases import PhaseSettings, parse_phase, phases
 from pinnsig.weighting import WEIGHTINGS
 
+COUNTS = ("adam", "lbfgs", "broyden")
+"""Settings that give numbers of iterations, in the order of their phases."""
+
+REDRAW = 300
+"""Iterations of self-scaled Broyden between one draw of collocation points and the next."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -37,19 +43,35 @@ class Settings:
         word(), "initialiser: calibrated, eoc, eoc:sigma_b=0, xavier, he, orthogonal", "calibrated"
     )
     p: float | str | None = setting(
-        negative_rate, "calibrated: target negative rate, or auto for p(L)  [0.49]", metavar="P"
+        negative_rate, "calibrated: target negative rate, or auto for p(L)  [preset]", metavar="P"
     )
     sigma_b: float | None = setting(
         number(minimum=0.0), "standard deviation of the biases  [eoc: 0.2, others: 0]"
     )
-    depth: int = setting(integer(1), "hidden layers", 50)
-    width: int = setting(integer(1), "units in each hidden layer", 64)
-    adam: int = setting(integer(0), "Adam iterations  [preset]")
+    depth: int = setting(integer(1), "hidden layers  [preset]", 50)
+    width: int = setting(integer(1), "units in each hidden layer  [preset]", 64)
+    normalize: bool = setting(
+        yes_or_no, "inputs scaled to [-1, 1], where the problem has no features of its own", False
+    )
+    hard: str = setting(
+        word("no", "yes", "auto"),
+        "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
+        "no",
+    )
+    adam: int = setting(
+        integer(0),
+        "Adam iterations; of adam, lbfgs and broyden, those not given are 0 where one is  [preset]",
+    )
     lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
+    broyden: int = setting(
+        integer(0),
+        "self-scaled Broyden iterations, after L-BFGS, points redrawn where the "
+        "residual is large  [preset]",
+    )
     lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
     phases: list[dict[str, Any]] = setting(
         phases,
-        "in place of --adam and --lbfgs, as often as there are phases: adam:600,lr=1e-3 "
+        "in place of these, as often as there are phases: adam:600,lr=1e-3 "
         "lbfgs:1000,dtype=float64 (README: Training)",
         [],
         "PHASE",
@@ -61,14 +83,16 @@ class Settings:
     set: dict[str, Any] = setting(table, "a coefficient of the problem", {}, "NAME=VALUE")
     weight: dict[str, float] = setting(weights, "the weight of a loss term", {}, "TERM=VALUE")
     seed: int = setting(integer(0), "seed of weights and points", 0)
-    dtype: str = setting(word(*DTYPES), "float32 or float64", "float32")
+    dtype: str = setting(word(*DTYPES), "float32 or float64  [preset]", "float32")
     device: str = setting(word(), "auto, cpu, cuda, cuda:1 or mps", "auto")
     engine: str = setting(word(), "derivative engine: auto, fused, jets or nested", "auto")
     deterministic: bool = setting(
         yes_or_no, "gradients the same bit for bit every time, on a GPU too", False
     )
     preset: str = setting(
-        word("paper", "quick"), "paper or quick  [paper on an accelerator, quick on a CPU]"
+        word("quick", "accurate", "paper"),
+        "quick: right in a minute; accurate: as far as --max-seconds goes; paper: the paper's  "
+        "[quick]",
     )
     weighting: str = setting(
         word("none", *WEIGHTINGS),
@@ -79,7 +103,9 @@ class Settings:
     stop_error: float | None = setting(
         number(above=0.0), "stop once the relative L2 error is as low"
     )
-    max_seconds: float | None = setting(number(above=0.0), "stop training after so many seconds")
+    max_seconds: float | None = setting(
+        number(above=0.0), "stop training after so many seconds  [accurate: 300]"
+    )
     log_every: int = setting(integer(1), "log every so many iterations", 1, "N")
     error_every: int = setting(
         integer(0),
@@ -96,8 +122,10 @@ class Settings:
         return dataclasses.asdict(self)
 
     def phase_list(self) -> list[PhaseSettings]:
-        """The phases: as given, or Adam and then L-BFGS."""
-        short = (f"adam:{self.adam}", f"lbfgs:{self.lbfgs}")
+        """The phases: as given, or Adam, L-BFGS, and self-scaled Broyden where it has any."""
+        short = [f"adam:{self.adam}", f"lbfgs:{self.lbfgs}"]
+        if self.broyden:
+            short.append(f"ssbroyden:{self.broyden},points=rad,every={REDRAW}")
         return [parse_phase(phase) for phase in self.phases or short]
 
 
