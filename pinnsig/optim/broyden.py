@@ -37,10 +37,11 @@ class SSBroyden(QuasiNewton):
     def rule(b: float, h: float, parameters: int) -> tuple[float, float]:
         """tau and phi; see `pinnsig.optim.dense.Rule`."""
         a = max(b * h - 1, 0.0)  # 0 where y and B s are parallel, by Cauchy and Schwarz
-        r = min(1.0, h * (1 - math.sqrt(a / (1 + a))))
+        c = math.sqrt(a / (1 + a))
+        r = min(1.0, h / ((1 + a) * (1 + c)))  # h (1 - c), without cancellation
         lowest = (r - 1) / a if a > 0 else 0.0 if r == 1 else -math.inf
-        theta = max(lowest, min(1 / r if r > 0 else math.inf, (1 - b) / b))
-        sigma = 1 + theta * a
+        theta = max(lowest, min(1 / r, (1 - b) / b))
+        sigma = max(r, 1 + theta * a)  # which rounding may put below what it is for `lowest`
         root = sigma ** (1 / (1 - parameters)) if parameters > 1 else 1.0
         first = min(1.0, 1 / b)
         tau = min(first * root, sigma) if theta <= 0 else first * min(root, 1 / theta)
