@@ -16,7 +16,7 @@ from pinnsig.optim.base import (
     Steps,
     drive,
 )
-from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden
+from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden, SSBroyden1
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
@@ -29,7 +29,7 @@ from pinnsig.optim.quasi_newton import (
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
-    kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden)
+    kind.name: kind for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden, SSBroyden1)
 }
 """What a phase can name."""
 
@@ -59,6 +59,7 @@ __all__ = [
     "Residuals",
     "Rows",
     "SSBroyden",
+    "SSBroyden1",
     "Schedule",
     "Step",
     "Steps",

@@ -133,4 +133,6 @@ def test_bad_schedules_are_refused(options, words):
 
 
 def test_optimizers_are_known_by_their_names():
-    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", "lbfgs", "bfgs", "ssbfgs", "ssbroyden"]
+    assert list(OPTIMIZERS) == [
+        "adam", "adamw", "radam", "lbfgs", "bfgs", "ssbfgs", "ssbroyden", "ssbroyden1",
+    ]  # fmt: skip
