@@ -99,9 +99,7 @@ class SSBroyden1(SSBroyden):
     def theta(b: float, c: float, r: float) -> float:
         """See `SSBroyden.theta`."""
         del r
-        if b == 1:
-            return -math.inf
-        return 1 / (1 - b) if b > 1 else min(max(1.0, b * (1 + c)), 1 / (1 - b))
+        return -math.inf if b == 1 else min(max(1.0, b * (1 + c)), 1 / (1 - b))
 
 
 class SSBFGS(SSBroyden):
