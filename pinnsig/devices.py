@@ -9,12 +9,15 @@ from pinnsig.errors import DeviceError
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 CONTROL_GROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
     ),
 )
+"""Folder, limit, use, and what of the use is given up on demand; versions 2 and 1."""
 
 
 def choose_device(name: str, dtype: str) -> torch.device:
@@ -65,9 +68,14 @@ def available_memory(device: torch.device) -> int | None:
         free = [1024 * int(amounts["MemAvailable"].split()[0])]
     except (OSError, ValueError, KeyError):
         return None
-    for limit, used in CONTROL_GROUPS:
-        try:
-            free.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
-        except (OSError, ValueError):  # not there, or "max"
-            continue
+    free += [left for group in CONTROL_GROUPS if (left := _left_to_group(*group)) is not None]
     return max(0, min(free))
+
+
+def _left_to_group(folder: str, limit: str, used: str, cached: str) -> int | None:
+    try:
+        most, taken = (int((Path(folder) / name).read_text()) for name in (limit, used))
+        lines = (Path(folder) / "memory.stat").read_text().splitlines()
+        return most - taken + int(dict(line.split() for line in lines)[cached])
+    except (OSError, ValueError, KeyError):  # not there, or "max"
+        return None

@@ -16,7 +16,7 @@ from pinnsig.optim.base import (
     Steps,
     drive,
 )
-from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden
+from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden, SSBroyden1
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.gauss_newton import LM, GaussNewtonCG
 from pinnsig.optim.lbfgs import LBFGS
@@ -31,7 +31,10 @@ from pinnsig.optim.schedules import SCHEDULES, Schedule
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     kind.name: kind
-    for kind in (Adam, AdamW, RAdam, LBFGS, BFGS, SSBFGS, SSBroyden, LM, GaussNewtonCG)
+    for kind in (
+        *(Adam, AdamW, RAdam, LBFGS),
+        *(BFGS, SSBFGS, SSBroyden, SSBroyden1, LM, GaussNewtonCG),
+    )
 }
 """What a phase can name."""
 
@@ -63,6 +66,7 @@ __all__ = [
     "Residuals",
     "Rows",
     "SSBroyden",
+    "SSBroyden1",
     "Schedule",
     "Step",
     "Steps",

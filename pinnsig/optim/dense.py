@@ -105,14 +105,15 @@ class DenseInverse:
         (ww, _, yw, _), (_, ss, ys, _), (_, _, yy, _), (_, _, _, self.gg) = products
         update = None
         if _curved(ys, yy, s.dtype):
-            if not (yw > 0 and sbs > 0 and math.isfinite(yw + sbs + ww + ss)):
+            b, h = sbs / ys, yw / ys
+            if not (min(b, h) > 0 and math.isfinite(b * h + ww + ss)):
                 self.clear()
                 return False
-            tau, phi = self.rule(sbs / ys, yw / ys, s.numel())
+            tau, phi = self.rule(b, h, s.numel())
             update = _rank_two(torch.stack([w, s]), tau, phi, ys, yw, ww, ss)
             self.pairs += 1
             if self.pairs > 1:  # the first direction was steepest descent
-                self.log_length += LENGTH_RATE * (math.log(sbs / ys) - self.log_length)
+                self.log_length += LENGTH_RATE * (math.log(b) - self.log_length)
             product = update.scale * product + update.signed.T @ (update.vectors @ g)
         self.pending, self.product = update, product
         (self.along,) = fetch(dot(g, product))
@@ -128,11 +129,11 @@ class DenseInverse:
 
     def state(self) -> dict[str, Any]:
         """The lower triangle of H, and what is known of the present gradient."""
-        known = self.pairs and self.matrix is not None
-        if known and self.pending is not None:
+        matrix = self.matrix if self.pairs else None
+        if self.pending is not None:
             self._multiply(torch.zeros_like(self.product))  # done now instead of with the next one
         return {
-            "triangle": self.matrix.triangle() if known and self.matrix is not None else None,
+            "triangle": None if matrix is None else matrix.triangle(),
             "product": self.product.clone(),
             "numbers": [self.along, self.gg, self.largest, self.log_length],
             "pairs": self.pairs,

@@ -128,7 +128,7 @@ class PackedMatrix:
             first, last = shares[share]
             self.kernel(first, last, self.values, scale, vectors, products[share])
 
-        run_shares(work, len(shares), single=True)
+        run_shares(work, len(shares))
         return products.sum(0)[: self.rows] if len(shares) > 1 else products[0, : self.rows]
 
     def triangle(self) -> Tensor:

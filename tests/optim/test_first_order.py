@@ -133,5 +133,5 @@ def test_bad_schedules_are_refused(options, words):
 
 
 def test_optimizers_are_known_by_their_names():
-    quasi_newton = ["lbfgs", "bfgs", "ssbfgs", "ssbroyden"]
+    quasi_newton = ["lbfgs", "bfgs", "ssbfgs", "ssbroyden", "ssbroyden1"]
     assert list(OPTIMIZERS) == ["adam", "adamw", "radam", *quasi_newton, "lm", "gncg"]
