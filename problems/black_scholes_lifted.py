@@ -3,9 +3,9 @@
 import math
 
 import torch
+from pinnsig.problems.black_scholes import BlackScholes
 
 from pinnsig.problem import Dirichlet
-from pinnsig.problems.black_scholes import BlackScholes
 
 TERMS = 5
 """How many powers of the payoff at the kink are lifted."""
