@@ -3,7 +3,7 @@
 import math
 
 import torch
-from pinnsig.problems.black_scholes import BlackScholes
+from pinnsig.problems.black_scholes import BlackScholes  # pyright: ignore[reportMissingImports]
 
 from pinnsig.problem import Dirichlet
 

@@ -14,6 +14,7 @@ class LotkaVolterra(Problem):
     Both start at the given numbers prey0 and pred0, in units of 200 animals; t is time over T.
     Source: the examples of Lu, Meng, Mao and Karniadakis (2021), DeepXDE, in their scales: T = 20,
     a = 2, b = 8, c = 4, e = 1.06, prey0 = 0.5, pred0 = 0.075; some four rounds of the cycle.
+    The error of `solution` is below 1e-13.
     """
 
     domain = Box(t=(0.0, 1.0))
@@ -48,10 +49,10 @@ def reference(
 ) -> ODEReference:
     """The numerical solution, with `finer` times as many steps; see `ODEReference`.
 
-    100 of them in each unit of the time that is not scaled leave an error of 2e-14.
+    100 of them in each unit of the time that is not scaled leave an error below 1e-13.
     """
     return ODEReference(
-        lambda t, y: (T * y[0] * (a - b * y[1]), T * y[1] * (c * y[0] - e)),
+        lambda _, y: (T * y[0] * (a - b * y[1]), T * y[1] * (c * y[0] - e)),
         (prey0, pred0),
         until=1.0,
         samples=finer * math.ceil(100 * T),

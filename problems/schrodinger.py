@@ -14,7 +14,8 @@ class Schrodinger(Problem):
 
     Everything is dimensionless. Source: Raissi, Perdikaris and Karniadakis (2019),
     Physics-informed neural networks, section 3.1.1, up to t = pi / 2. On the whole line this is
-    the soliton of second order of Satsuma and Yajima (1974), with |h(0, pi / 4)| = 4.
+    the soliton of second order of Satsuma and Yajima (1974), with |h(0, pi / 4)| = 4; the periodic
+    solution is another one by 0.7 %. The error of `solution` is below 1.5e-5.
     """
 
     domain = Box(x=(-5.0, 5.0), t=(0.0, math.pi / 2))
@@ -37,13 +38,17 @@ class Schrodinger(Problem):
 
 
 @lru_cache(maxsize=2)
-def reference(points: int = 1024, steps: int = 4000) -> PeriodicReference:
-    """The numerical solution."""
+def reference(points: int = 1024, steps: int = 4000, half_width: float = 5.0) -> PeriodicReference:
+    """The numerical solution.
+
+    Where the interval ends, the slope of the start jumps by 0.05, which no time heals: its Fourier
+    modes fall as 1 / k² only. They leave an error of 1.5e-5 at most, 5e-6 in the relative 2-norm.
+    """
     return PeriodicReference(
         start=lambda x: 2 / torch.cosh(x) + 0j,
         linear=lambda k: -0.5j * k**2,
-        source=lambda h, x, t: 1j * (h.real**2 + h.imag**2) * h,
-        interval=(-5.0, 5.0),
+        source=lambda h, *_: 1j * (h.real**2 + h.imag**2) * h,
+        interval=(-half_width, half_width),
         until=math.pi / 2,
         points=points,
         steps=steps,

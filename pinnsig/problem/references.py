@@ -147,7 +147,10 @@ class PeriodicReference:
         size = modes.abs().amax(0)
         kept = size > 1e-15 * size.max()
         self.low, self.k = low, k[kept]
-        self.samples = Samples(modes[:, kept], until / steps, L[kept])
+        step = until / steps
+        # going back by many times a mode's own decay would magnify rounding
+        rates = torch.complex(L.real.clamp(-1 / step, 1 / step), L.imag)
+        self.samples = Samples(modes[:, kept], step, rates[kept])
 
     def __call__(self, x: Tensor, t: Tensor) -> Tensor:
         """u at points x and t of shape (N,), shape (N,)."""

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import mpmath
 import pytest
@@ -40,7 +41,8 @@ def powers_spread_by_the_heat_kernel(y: float, s: float) -> float:
 
     start = -y / width  # the powers begin where y + width q = 0
     lower = max(start, -12)
-    return float(mpmath.quad(integrand, mpmath.linspace(lower, max(lower, 0) + 12, 8)))
+    found: Any = mpmath.quad(integrand, mpmath.linspace(lower, max(lower, 0) + 12, 8))
+    return float(found)
 
 
 @pytest.mark.parametrize("s", [1e-6, 1e-3, 0.02, 0.3])

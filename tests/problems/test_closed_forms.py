@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pinnsig.evaluation import reference_values
-from pinnsig.problem import problem_class
+from pinnsig.problem import PointData, problem_class
 from pinnsig.testing import ProblemChecks
 
 Beam = problem_class("beam")
@@ -142,6 +142,7 @@ def test_the_truth_of_an_inverse_problem_does_not_follow_what_is_learned():
 
 def test_the_data_tell_the_diffusivity():
     data = InverseHeat(k_true=0.35).terms()["data"]
+    assert isinstance(data, PointData)
     x, t, u = (data.columns[name] for name in ("x", "t", "u"))
     decay = np.log(np.sin(np.pi * x) / u)
     np.testing.assert_allclose(decay, 0.35 * np.pi**2 * t, rtol=1e-10)
