@@ -1,6 +1,6 @@
 """Levenberg-Marquardt on Burgers' equation: loss and error against iterations and seconds.
 
-python -m tests.benchmarks.gauss_newton [--seconds 60] [--only 6x20] [--methods lm lm-plain]
+python -m tests.benchmarks.gauss_newton [--seconds 60] [--only 6x20] [--methods lm] [--redraw 25]
 """
 
 import argparse
@@ -13,7 +13,9 @@ import torch
 from pinnsig.building import build, build_objective
 from pinnsig.evaluation import compare, relative_l2
 from pinnsig.optim import LBFGS, LM, GaussNewtonCG, Optimizer, drive
+from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import resolve
+from pinnsig.training.points import ResidualBased
 from tests.optim.least_squares import Pinn
 
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -33,10 +35,16 @@ METHODS: dict[str, Callable[[], Optimizer]] = {
 REPORTS = 6  # lines for each run
 
 
-def train(network: dict[str, Any], method: str, seconds: float, device: str) -> None:
+def train(network: dict[str, Any], method: str, seconds: float, device: str, redraw: int) -> None:
     """Train once, and print a line at equal times, doubling."""
     given = {"problem": "burgers", "dtype": "float64", "device": device, "initial": 200}
     parts = build(resolve({**given, "boundary": 200, **network}))
+    points = ResidualBased(
+        lambda number, count: draw_sites(
+            parts.problem, Counts(count or network["collocation"], 200, 200), "lhs", seed=number
+        ),
+        seed=0,
+    )
     task, optimizer = Pinn(build_objective(parts)), METHODS[method]()
     print(f"  {method}: {optimizer.prepare(task.layout) or ''}")
     times = [seconds / 2**i for i in reversed(range(REPORTS))]
@@ -46,6 +54,10 @@ def train(network: dict[str, Any], method: str, seconds: float, device: str) -> 
         done = drive(optimizer.step(task.theta), task)
         spent += time.perf_counter() - begun
         iterations, stop = iterations + 1, done.stop
+        if redraw and iterations % redraw == 0:
+            task.use(task.objective.changed(points(task.objective, iterations)))
+            optimizer.renew()
+            stop = None
         if spent >= times[0] or stop:
             times = [t for t in times if t > spent]
             error = relative_l2(compare(parts.model)) or float("nan")
@@ -63,6 +75,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[n for n in NETWORKS if "GPU" not in n])
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--redraw", type=int, default=25, help="steps between new points; 0: never")
     chosen = parser.parse_args()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}, {chosen.device}")
     for name in chosen.only:
@@ -70,7 +83,7 @@ def main() -> None:
         shape = ", ".join(f"{key} {value}" for key, value in network.items())
         print(f"{name}: Burgers, nu = 0.01/pi, float64, {shape}, 200 + 200 conditions")
         for method in chosen.methods:
-            train(network, method, chosen.seconds, chosen.device)
+            train(network, method, chosen.seconds, chosen.device, chosen.redraw)
 
 
 if __name__ == "__main__":
