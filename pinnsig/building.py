@@ -167,11 +167,17 @@ def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:
 
 
 def build_initializer(settings: Settings) -> Initializer:
-    """The initialiser that the settings name, with --p and --sigma-b where they are given."""
-    overrides = {"p": settings.p, "sigma_b": settings.sigma_b}
-    return parse_initializer(
-        settings.init, **{name: value for name, value in overrides.items() if value is not None}
-    )
+    """The initialiser that the settings name, with --p and --sigma-b where they are given.
+
+    A calibrated one without p has the rule p(L), but for the paper's preset, which has p = 0.49.
+    """
+    given = {"p": settings.p, "sigma_b": settings.sigma_b}
+    overrides = {name: value for name, value in given.items() if value is not None}
+    name, _, parameters = settings.init.partition(":")
+    plain = name.strip() == "calibrated" and "p=" not in parameters.replace(" ", "")
+    if plain and settings.p is None and settings.preset not in (None, "paper"):
+        overrides["p"] = "auto"
+    return parse_initializer(settings.init, **overrides)
 
 
 def weight_generator(seed: int) -> torch.Generator:

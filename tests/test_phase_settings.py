@@ -8,7 +8,7 @@ import pytest
 
 import pinnsig
 from pinnsig.errors import SettingsError
-from pinnsig.settings import parse_phase, phase_table, read_config, resolve
+from pinnsig.settings import PRESETS, parse_phase, phase_table, read_config, resolve
 from tests.conftest import SMALL, Cli
 
 COUNTS = {name: value for name, value in SMALL.items() if name not in ("adam", "lbfgs")}
@@ -94,10 +94,11 @@ def test_phases_and_their_counts_cannot_both_be_given():
         resolve({"problem": "burgers", "phases": ["lbfgs:3"], "adam": 3})
 
 
-def test_without_phases_there_are_adam_and_lbfgs():
+def test_without_phases_there_are_those_of_the_preset():
     settings = resolve({"problem": "burgers", "device": "cpu", "adam": 7})
     assert [(p.optimizer, p.iterations) for p in settings.phase_list()] == [
-        ("adam", 7), ("lbfgs", 500),
+        ("adam", 7), ("lbfgs", PRESETS["quick"]["lbfgs"]),
+        ("ssbroyden", PRESETS["quick"]["broyden"]),
     ]  # fmt: skip
 
 

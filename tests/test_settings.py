@@ -87,7 +87,7 @@ def test_the_preset_of_a_cpu():
     assert settings.preset == "quick"
     for name, value in PRESETS["quick"].items():
         assert getattr(settings, name) == value
-    assert (settings.depth, settings.width) == (50, 64)
+    assert (settings.depth, settings.width, settings.dtype) == (6, 20, "float64")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,14 @@ def test_a_setting_beats_the_preset():
     given = {"problem": "burgers", "preset": "paper", "device": "cpu", "adam": 0, "initial": 5}
     settings = resolve(given)
     assert (settings.adam, settings.lbfgs, settings.initial) == (0, 1000, 5)
+
+
+def test_adam_and_lbfgs_together_say_the_training_in_full():
+    polish = PRESETS["quick"]["broyden"]
+    for given, broyden in (({"adam": 5}, polish), ({"lbfgs": 5}, polish),
+                           ({"adam": 5, "lbfgs": 5}, 0),
+                           ({"adam": 5, "lbfgs": 5, "broyden": 7}, 7)):  # fmt: skip
+        assert resolve({"problem": "burgers", **given}).broyden == broyden
 
 
 def test_an_unsuitable_device_is_refused():

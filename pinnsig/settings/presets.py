@@ -12,7 +12,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "depth": 50,
         "width": 64,
-        "p": 0.49,
         "dtype": "float32",
         "adam": 600,
         "lbfgs": 1000,
@@ -25,7 +24,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "quick": {
         "depth": 6,
         "width": 20,
-        "p": "auto",
         "dtype": "float64",
         "adam": 100,
         "lbfgs": 100,
@@ -38,7 +36,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "accurate": {
         "depth": 5,
         "width": 30,
-        "p": "auto",
         "dtype": "float64",
         "adam": 100,
         "lbfgs": 100,
@@ -81,14 +78,11 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         usual |= PAPER_POINTS.get(checked["problem"], {})
     if checked.get("phases"):
         usual |= dict.fromkeys(COUNTS)
-    elif counts:  # who names one says the training in full
-        usual |= dict.fromkeys(COUNTS, 0)
+    elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
+        usual["broyden"] = 0
     name = checked.get("device", Settings.device)
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
-    name, _, parameters = checked.get("init", Settings.init).partition(":")
-    if name.strip() != "calibrated" or "p=" in parameters.replace(" ", ""):
-        del usual["p"]
     merged = {**usual, **checked, "preset": preset}
     device = choose_device(checked.get("device", Settings.device), merged["dtype"])
     return Settings(**{**merged, "device": str(device)})

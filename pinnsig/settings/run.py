@@ -43,7 +43,9 @@ class Settings:
         word(), "initialiser: calibrated, eoc, eoc:sigma_b=0, xavier, he, orthogonal", "calibrated"
     )
     p: float | str | None = setting(
-        negative_rate, "calibrated: target negative rate, or auto for p(L)  [preset]", metavar="P"
+        negative_rate,
+        "calibrated: target negative rate, or auto for p(L)  [auto; paper: 0.49]",
+        metavar="P",
     )
     sigma_b: float | None = setting(
         number(minimum=0.0), "standard deviation of the biases  [eoc: 0.2, others: 0]"
@@ -58,15 +60,12 @@ class Settings:
         "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
         "no",
     )
-    adam: int = setting(
-        integer(0),
-        "Adam iterations; of adam, lbfgs and broyden, those not given are 0 where one is  [preset]",
-    )
+    adam: int = setting(integer(0), "Adam iterations  [preset]")
     lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
     broyden: int = setting(
         integer(0),
-        "self-scaled Broyden iterations, after L-BFGS, points redrawn where the "
-        "residual is large  [preset]",
+        "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
+        "large  [preset; 0 where adam and lbfgs are given]",
     )
     lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
     phases: list[dict[str, Any]] = setting(

@@ -103,7 +103,7 @@ FAULTS: dict[str, tuple[str, str, list[str]]] = {
     "unknown parameter": ("def residual(self, u)", "def residual(self, v)", ["residual", "'v'"]),
     "gradient poisoned by the branch not taken": (
         RESIDUAL,
-        "return torch.where(u.value > 0, torch.sqrt(u.value), u.value)",
+        "return torch.where(u.value > 9, torch.sqrt(u.value - 9), u.value)",
         ["not finite at the start", "residual"],
     ),
     "loss not finite": (

@@ -63,9 +63,13 @@ class Pinn:
     """The same of an objective."""
 
     def __init__(self, objective, most=math.inf):
-        self.objective, self.theta, self.most = objective, objective.flat.values, most
-        self.count = sum(len(rows.residual) for rows in jacobian_blocks(objective, 10**9))
+        self.use(objective)
+        self.most = most
         self.calls = 0
+
+    def use(self, objective):
+        self.objective, self.theta = objective, objective.flat.values
+        self.count = sum(len(rows.residual) for rows in jacobian_blocks(objective, 10**9))
 
     @property
     def layout(self):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -17,51 +16,34 @@ from pinnsig.optim.base import (
     Measured,
     Optimizer,
     Request,
-    Residuals,
     Rows,
     Step,
     Steps,
 )
-from pinnsig.optim.gauss_newton.damped import DampedSolver
+from pinnsig.optim.gauss_newton.acceleration import accelerate
 from pinnsig.optim.gauss_newton.damping import Damping
 from pinnsig.optim.gauss_newton.linearization import Linearization
+from pinnsig.optim.gauss_newton.momentum import Target
 from pinnsig.optim.gauss_newton.workspace import Factorizations, Workspace
 from pinnsig.optim.quasi_newton import CONVERGED_CHANGE, CONVERGED_GRADIENT
 
 NO_STEP = "no step lowers the loss"
 FIRST_DAMPING = 1e-4  # of |J|^2, the sum over all entries
-# of the second difference of r, relative to the step: rounding over truncation
-DIFFERENCE = {torch.float64: 0.1, torch.float32: 0.3}
-
-
-@dataclass(frozen=True)
-class _Target:
-    """What a step is to bring to zero, with what it starts from.
-
-    Attributes:
-        start: shape (P,), the part of the step that comes from the step before; None without.
-        u: shape (N,), the residuals' model after it.
-        slope: J^T u.
-        gained: how far |u|^2 lies below |r|^2.
-    """
-
-    start: Tensor | None
-    u: Tensor
-    slope: Tensor
-    gained: float
 
 
 class LM(Optimizer):
     """Levenberg-Marquardt; one step is one Jacobian and the first trial that lowers the loss.
 
-    The step d minimises |r + J d|^2 + lambda |d - mu d'|^2, with d' the step before where the
-    points were redrawn since (SPRING: Goldshlager, Abrahamsen, Lin, J. Comput. Phys. 516, 2024) and
-    0 otherwise. To it is added half its geodesic acceleration (Transtrum, Sethna,
-    arXiv:1201.5885), which costs two evaluations of the residuals.
+    The step d minimises |r + J d|^2 + lambda |d|^2, and is bent by its geodesic acceleration, which
+    costs two evaluations of the residuals: on Burgers' equation (3x20) 200 steps then end at a loss
+    of 1e-10, without it at 3e-7. Lambda follows Nielsen's rule. A search in each step for the
+    longest one whose gain ratio is at least .075 took twice as many factorisations to the same
+    losses; scaling by the diagonal of J^T J took more steps too.
 
     Args:
         geodesic: largest acceleration, relative to the step, that is used; 0 does without.
-        momentum: mu, in the dual form.
+        momentum: the part of the step before that a step starts from, in the dual form, where
+            points were redrawn in between.
         gradient_tolerance: stop once every entry of the gradient is this small.
         change_tolerance: stop once a step changes the loss, relative to it, by no more than this;
             0 lets it go on for as long as some step lowers the loss.
@@ -76,7 +58,7 @@ class LM(Optimizer):
     def __init__(
         self,
         geodesic: float = 0.75,
-        momentum: float = 0.9,
+        momentum: float = 0.0,
         gradient_tolerance: float = 1e-14,
         change_tolerance: float = 0.0,
     ) -> None:
@@ -121,12 +103,14 @@ class LM(Optimizer):
         if rows is None:
             return Step(loss, LIMIT, terms)
         model, solvers = self._linearize(rows, theta)
-        slope = model.pullback(model.residual)
-        if not 2 * float(slope.abs().max()) > self.gradient_tolerance:
+        target = Target.plain(model)
+        if not 2 * float(target.slope.abs().max()) > self.gradient_tolerance:
             return Step(loss, CONVERGED_GRADIENT, terms)
         if not self.damping.value:
             self.damping.value = FIRST_DAMPING * solvers.scale()
-        target = self._target(model, slope, solvers.dual)
+        before = self.last_step
+        if before is not None and self.momentum and self.renewed and solvers.dual:
+            target = Target.after(model, before, self.momentum)
         stop = yield from self._search(theta, model, solvers, target)
         self.scale = solvers.square
         return Step(self.present[0], stop, self.present[1])
@@ -139,26 +123,19 @@ class LM(Optimizer):
         model = self._workspace.linearize(rows)
         return model, Factorizations(model, self._workspace.plan, self.scale)
 
-    def _target(self, model: Linearization, slope: Tensor, dual: bool) -> _Target:
-        r, before = model.residual, self.last_step
-        if before is None or not (self.momentum and self.renewed and dual):
-            return _Target(None, r, slope, 0.0)
-        start = self.momentum * before.to(r)
-        u = r + model.push(start)
-        return _Target(start, u, model.pullback(u), float(r @ r - u @ u))
-
     def _search(
         self,
         theta: Tensor,
         model: Linearization,
         solvers: Factorizations,
-        target: _Target,
+        target: Target,
     ) -> Generator[Request, Any, str | None]:
         """Damp until a step lowers the loss, and take it; return why there is none."""
         assert self.present is not None
         origin, (loss, _) = theta.clone(), self.present
         rounding = torch.finfo(theta.dtype).eps
         shortest = rounding * float(torch.linalg.vector_norm(origin))
+        first = self.damping.value
         while True:
             damping = self.damping.value
             solver = solvers.at(damping)
@@ -172,7 +149,7 @@ class LM(Optimizer):
             if target.start is not None:
                 d = d + target.start
             if predicted > rounding * loss:
-                step = yield from self._bend(theta, origin, model, solver, d)
+                step = yield from accelerate(theta, model, solver, d, self.geodesic)
                 if step is None:
                     return LIMIT
                 theta.copy_(origin).add_(step)
@@ -188,41 +165,12 @@ class LM(Optimizer):
                     return None
                 theta.copy_(origin)
             if target.start is not None:  # once more, without the step before
-                r = model.residual
-                target = _Target(None, r, model.pullback(r), 0.0)
+                target = Target.plain(model)
                 continue
             self.damping.reject()
             if predicted <= rounding * loss or square**0.5 <= shortest:
+                self.damping = Damping(first)
                 return NO_STEP
-
-    def _bend(
-        self,
-        theta: Tensor,
-        origin: Tensor,
-        model: Linearization,
-        solver: DampedSolver,
-        d: Tensor,
-    ) -> Generator[Request, Any, Tensor | None]:
-        """Add half the geodesic acceleration to a step; None at a limit.
-
-        The acceleration is the step for the second derivative of r along d.
-        """
-        if not self.geodesic:
-            return d
-        difference = DIFFERENCE.get(theta.dtype, 0.3)
-        second = -2 * model.residual
-        for side in (difference, -difference):
-            theta.copy_(origin).add_(d, alpha=side)
-            moved: Tensor | None = yield Residuals()
-            if moved is None:
-                theta.copy_(origin)
-                return None
-            second += moved
-        theta.copy_(origin)
-        half = second.mul_(0.5 / difference**2)
-        bend = solver.solve(half, model.pullback(half))
-        ratio = 2 * torch.linalg.vector_norm(bend) / torch.linalg.vector_norm(d)
-        return d + bend if float(ratio) <= self.geodesic else d
 
     def renew(self) -> None:
         """See `Optimizer.renew`; damping and the last step are kept."""

@@ -15,18 +15,15 @@ from pinnsig.optim.base import (
     Loss,
     Measured,
     Optimizer,
-    Pullback,
     Request,
-    Residuals,
     Step,
     Steps,
 )
+from pinnsig.optim.gauss_newton.conjugate_gradients import product, sketch, solve
 from pinnsig.optim.gauss_newton.damping import Damping
 from pinnsig.optim.gauss_newton.levenberg_marquardt import FIRST_DAMPING, NO_STEP
 from pinnsig.optim.gauss_newton.nystrom import Nystrom
 from pinnsig.optim.quasi_newton import CONVERGED_CHANGE, CONVERGED_GRADIENT
-
-Product = Generator[Request, Any, Tensor | None]
 
 
 class GaussNewtonCG(Optimizer):
@@ -114,13 +111,16 @@ class GaussNewtonCG(Optimizer):
                 return Step(loss, LIMIT, terms)
             self.damping.value = FIRST_DAMPING * largest
         origin = theta.clone()
-        rounding = torch.finfo(theta.dtype).eps
+        rounding, first = torch.finfo(theta.dtype).eps, self.damping.value
         while True:
-            found = yield from self._solve(theta, slope)
+            found = yield from solve(
+                theta, slope, self.damping.value, self.preconditioner, self.tolerance, self.products
+            )
             if found is None:
                 return Step(loss, LIMIT, terms)
             d, predicted = found
             if not predicted > rounding * loss:
+                self.damping = Damping(first)
                 return Step(loss, NO_STEP, terms)
             theta.copy_(origin).add_(d)
             measured = yield Loss()
@@ -134,64 +134,22 @@ class GaussNewtonCG(Optimizer):
                 return Step(loss, LIMIT, terms)
             self.damping.reject()
 
-    def _product(self, theta: Tensor, v: Tensor) -> Product:
-        """J^T J v at theta; None at a limit."""
-        pushed = yield from _push(theta, v)
-        if pushed is None:
-            return None
-        pulled: Tensor | None = yield Pullback(pushed)
-        return None if pulled is None else pulled.clone()
-
     def _largest(self, theta: Tensor, slope: Tensor) -> Generator[Request, Any, float | None]:
         """About the largest eigenvalue of J^T J; None at a limit."""
         if self.preconditioner is not None:
             return float(self.preconditioner.values[0])
         v = slope / torch.linalg.vector_norm(slope)
-        product = yield from self._product(theta, v)
-        return None if product is None else float(v @ product)
+        found = yield from product(theta, v)
+        return None if found is None else float(v @ found)
 
     def _sketch(self, theta: Tensor) -> Generator[Request, Any, bool]:
         """Make the preconditioner; return whether no limit forbade it."""
         generator = torch.Generator().manual_seed(self.seed + self.steps)
         shape = len(theta), min(self.rank, len(theta))
         drawn = torch.randn(shape, generator=generator, dtype=theta.dtype).to(theta.device)
-        test = torch.linalg.qr(drawn).Q
-        columns = []
-        for column in test.T:
-            product = yield from self._product(theta, column.contiguous())
-            if product is None:
-                return False
-            columns.append(product)
-        self.preconditioner = Nystrom.from_sketch(test, torch.stack(columns, 1))
-        return True
-
-    def _solve(
-        self, theta: Tensor, slope: Tensor
-    ) -> Generator[Request, Any, tuple[Tensor, float] | None]:
-        """A step and the decrease of the loss that it predicts; None at a limit."""
-        damping, known = self.damping.value, self.preconditioner
-        d, residual = torch.zeros_like(slope), -slope
-        z = residual if known is None else known.solve(residual, damping)
-        direction, rz = z.clone(), float(residual @ z)
-        goal = self.tolerance * float(torch.linalg.vector_norm(slope))
-        for _ in range(self.products):
-            product = yield from self._product(theta, direction)
-            if product is None:
-                return None
-            product.add_(direction, alpha=damping)
-            curvature = float(direction @ product)
-            if not curvature > 0:  # differences have rounded it away
-                break
-            length = rz / curvature
-            d.add_(direction, alpha=length)
-            residual = residual - length * product
-            if float(torch.linalg.vector_norm(residual)) <= goal:
-                break
-            z = residual if known is None else known.solve(residual, damping)
-            before, rz = rz, float(residual @ z)
-            direction = z + (rz / before) * direction
-        # |r|^2 - |r + J d|^2, with J^T J d from the linear residual
-        return d, float(d @ residual - d @ slope + damping * (d @ d))
+        found = yield from sketch(theta, torch.linalg.qr(drawn).Q)
+        self.preconditioner = found or self.preconditioner
+        return found is not None
 
     def renew(self) -> None:
         """See `Optimizer.renew`."""
@@ -217,22 +175,3 @@ class GaussNewtonCG(Optimizer):
             self.preconditioner = Nystrom(basis, values)
         self.steps = state["steps"]
         self.change = math.inf if state["change"] is None else state["change"]
-
-
-def _push(theta: Tensor, v: Tensor) -> Product:
-    """J v by a central difference of the residuals; theta comes back as it was."""
-    length = float(torch.linalg.vector_norm(v))
-    if not length > 0:
-        length = 1.0
-    size = max(1.0, float(torch.linalg.vector_norm(theta)))
-    h = torch.finfo(theta.dtype).eps ** (1 / 3) * size / length
-    origin, ends = theta.clone(), []
-    for side in (h, -h):
-        theta.copy_(origin).add_(v, alpha=side)
-        moved: Tensor | None = yield Residuals()
-        if moved is None:
-            theta.copy_(origin)
-            return None
-        ends.append(moved.clone())
-    theta.copy_(origin)
-    return (ends[0] - ends[1]) / (2 * h)

@@ -9,7 +9,10 @@ import torch
 from pinnsig.errors import SettingsError
 
 SHARE = 0.7  # of the memory that is free
-BLOCK_BYTES = 2**26  # of rows that are computed together
+# rows that are computed together: few enough for a CPU's cache, many enough for an accelerator
+BLOCK_BYTES = {"cpu": 2**24}
+BLOCK_BYTES_ACCELERATOR = 2**30
+LEAST_ROWS = 64
 PASSES = 16  # over the rows, at most, for the dual form without J
 
 
@@ -46,16 +49,18 @@ class Plan:
         if not self.held:
             return f"{line}; J does not fit: its rows are computed anew for each product"
         if not self.orthogonal:
-            return f"{line}; no room for QR: rounding may end it near a loss of 1e-12"
+            return f"{line}; without QR: rounding may end it early"
         return line
 
 
-def make_plan(rows: int, parameters: int, dtype: torch.dtype, free: float) -> Plan:
+def make_plan(
+    rows: int, parameters: int, dtype: torch.dtype, device: torch.device, free: float
+) -> Plan:
     """Return the best form that fits.
 
     Args:
         rows, parameters: N and P.
-        dtype: of the parameters, which rows are computed in.
+        dtype, device: of the parameters; rows are computed in that type.
         free: bytes that may be used.
 
     Raises:
@@ -64,7 +69,8 @@ def make_plan(rows: int, parameters: int, dtype: torch.dtype, free: float) -> Pl
     dual = parameters > rows
     short, size = min(rows, parameters), max(rows, parameters)
     cell = 8
-    block = max(1, min(rows, BLOCK_BYTES // (cell * parameters)))
+    most = min(BLOCK_BYTES.get(device.type, BLOCK_BYTES_ACCELERATOR), free / 8)
+    block = min(rows, max(LEAST_ROWS, int(most) // (cell * parameters)))
     group = max(1, -(-2 * rows // PASSES)) if dual else 0
     matrices = 3 * short * short  # the Gram matrix, its factor, and one on the way
     block_cells = block * parameters * (1 if dtype == torch.float64 else 2)
@@ -74,6 +80,8 @@ def make_plan(rows: int, parameters: int, dtype: torch.dtype, free: float) -> Pl
         (True, False): jacobian + matrices + block_cells,
         (False, False): matrices + 2 * block_cells + group * parameters,
     }
+    if device.type == "mps":  # has no QR
+        del needs[True, True]
     for (held, orthogonal), cells in needs.items():
         if cell * cells <= free:
             return Plan(rows, parameters, dual, held, orthogonal, block, group, cell * cells)
