@@ -1,5 +1,7 @@
 """Resuming: the weights are those of a run that was never interrupted, bit for bit."""
 
+import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -24,7 +26,10 @@ PHASES = [
     "radam:4,points=rar-d,added=7",
     "lbfgs:9,history=4",
     "lbfgs:6,dtype=float64,points=rad",
+    "ssbroyden:7,points=rad,every=3",
+    "lm:5,points=rad,every=2",
 ]
+ITERATIONS = 43
 COUNTS = {name: value for name, value in SMALL.items() if name not in ("adam", "lbfgs")}
 FLAGS = {**COUNTS, "phases": PHASES, "checkpoint_every": 2, "figures": False}
 
@@ -69,7 +74,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pinnsig.solve("burgers", runs=tmp_path_factory.mktemp("straight"), **FLAGS).path
 
 
-@pytest.mark.parametrize("step", [1, 5, 6, 12, 14, 16, 19, 25, 26, 30])
+@pytest.mark.parametrize("step", [1, 5, 6, 12, 14, 16, 19, 25, 26, 32, 34, 36, 38, 39, 42])
 def test_interrupted_anywhere_it_goes_on_bit_for_bit(runs: Path, straight: Path, step: int):
     stopped = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(step)], **FLAGS)
     assert stopped.stop == "interrupted"
@@ -98,8 +103,6 @@ def test_learned_coefficients_go_on_too(runs: Path, heat: Path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
 def test_killed_at_30_random_moments_nothing_is_lost(runs: Path, straight: Path):
     generator = np.random.default_rng(0)
-    result = json.loads((straight / "result.json").read_text(encoding="utf-8"))
-    training = sum(phase["seconds"] for phase in result["phases"])
     resumed = 0
     for trial in range(30):
         root = runs / str(trial)
@@ -109,11 +112,13 @@ def test_killed_at_30_random_moments_nothing_is_lost(runs: Path, straight: Path)
                 pinnsig.solve("burgers", runs=root, **FLAGS)
             finally:
                 os._exit(0)
-        while not list(root.glob("*/*/state.safetensors")):  # before it, there is nothing to lose
+        moment = generator.integers(1, ITERATIONS)
+        while os.waitpid(child, os.WNOHANG) == (0, 0) and iterations_logged(root) < moment:
             time.sleep(1e-3)
-        time.sleep(generator.uniform(0.0, 1.5) * training)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
         (run,) = root.glob("*/*")
         try:
             pinnsig.resume(run, figures=False)
@@ -122,11 +127,20 @@ def test_killed_at_30_random_moments_nothing_is_lost(runs: Path, straight: Path)
             assert "nothing left to do" in str(error)  # noqa: PT017
         assert_same(straight, run)
         assert not list(run.glob(".*"))
-    assert resumed > 15
+    assert resumed > 5
+
+
+def iterations_logged(root: Path) -> int:
+    """How many lines the log of the run below a directory has, once it has a checkpoint."""
+    for run in root.glob("*/*"):
+        log = run / "metrics.jsonl"
+        if (run / "state.safetensors").exists() and log.exists():
+            return log.read_text(encoding="utf-8").count("\n")
+    return 0
 
 
 def test_an_interruption_at_the_very_end_is_none(runs: Path, straight: Path):
-    done = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(31)], **FLAGS)
+    done = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(ITERATIONS)], **FLAGS)
     assert done.stop == "iterations done"
     assert_same(straight, done.path)
 
@@ -165,12 +179,14 @@ def test_a_finished_run_gets_another_phase(runs: Path):
     assert [phase["optimizer"] for phase in config["phases"]] == ["adam", "lbfgs", "lbfgs"]
 
 
-def test_a_time_limit_ends_all_and_a_later_one_goes_on(runs: Path):
+def test_a_time_limit_ends_all_and_a_later_one_goes_on(runs: Path, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: 1e-3 * next(ticks))
     flags = {**SMALL, "adam": 5000, "figures": False, "max_seconds": 0.3}
     result = pinnsig.solve("burgers", runs=runs, **flags)
     assert result.stop == TIME_LIMIT
     assert [phase["name"] for phase in result.phases] == ["adam"]
-    assert result.phases[0]["seconds"] < 0.6
+    assert result.phases[0]["seconds"] < 0.31
     more = pinnsig.resume(result.path, max_seconds=0.6, figures=False)
     assert more.iterations > result.iterations
     assert more.stop == TIME_LIMIT
