@@ -31,6 +31,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "collocation": 2_000,
         "initial": 200,
         "boundary": 200,
+        "weighting": "start-trace",
     },
     # as far as the time goes
     "accurate": {
@@ -43,6 +44,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "collocation": 4_000,
         "initial": 400,
         "boundary": 400,
+        "weighting": "start-trace",
         "normalize": True,
         "hard": "auto",
         "max_seconds": 300.0,

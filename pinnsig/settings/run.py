@@ -95,7 +95,8 @@ class Settings:
     )
     weighting: str = setting(
         word("none", *WEIGHTINGS),
-        "loss weights found in training: none, gradient-norm, ntk-trace or attention", "none",
+        "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
+        "[start-trace; paper: none]", "none",
     )  # fmt: skip
     weighting_every: int = setting(integer(1), "find them anew every so many iterations", 100, "N")
     stop_loss: float | None = setting(number(above=0.0), "stop once the loss is as low")

@@ -1,12 +1,12 @@
 """Loss weights that are found while training."""
 
 from pinnsig.weighting.attention import Attention
-from pinnsig.weighting.balancing import GradientNorm, NTKTrace
+from pinnsig.weighting.balancing import GradientNorm, NTKTrace, StartTrace
 from pinnsig.weighting.base import Weighting
 
 WEIGHTINGS: dict[str, type[Weighting]] = {
-    kind.name: kind for kind in (GradientNorm, NTKTrace, Attention)
+    kind.name: kind for kind in (GradientNorm, NTKTrace, StartTrace, Attention)
 }
 """What the setting `weighting` can name."""
 
-__all__ = ["WEIGHTINGS", "Attention", "GradientNorm", "NTKTrace", "Weighting"]
+__all__ = ["WEIGHTINGS", "Attention", "GradientNorm", "NTKTrace", "StartTrace", "Weighting"]

@@ -146,3 +146,27 @@ class NTKTrace(Balancing):
             sums[i] += rows.jacobian.square().sum(dtype=objective.weights.terms.dtype).cpu()
             counts[i] += len(rows.residual)
         return sums / counts
+
+
+class StartTrace(NTKTrace):
+    """The weights of `NTKTrace` at the initialised network, kept from there on.
+
+    What stays the same may be used with any optimiser, and cannot run away.
+    """
+
+    name: ClassVar[str] = "start-trace"
+
+    def start(self, objective: Objective) -> Weights:
+        """See `Weighting.start`; the first call finds the factors."""
+        if self.factors is None:
+            speeds = self.speeds(objective).double().cpu()
+            factors = (speeds.max() / speeds).clamp(max=self.largest)
+            self.factors = torch.where(factors.isfinite(), factors, torch.ones_like(factors))
+        return super().start(objective)
+
+    def update(
+        self, objective: Objective, present: Weights, sizes: Tensor | None, iteration: int
+    ) -> Weights:
+        """See `Weighting.update`; they stay."""
+        del objective, sizes, iteration
+        return present
