@@ -38,6 +38,10 @@ class LotkaVolterra(Problem):
         """The numbers to start from."""
         yield Initial(prey=self.prey0, pred=self.pred0)
 
+    def hard_ansatz(self, first, second, t):
+        """The start plus t times an output, for each."""
+        return self.prey0 + t * first, self.pred0 + t * second
+
     def solution(self, t: Tensor) -> tuple[Tensor, ...]:
         """Prey and predators by a Runge-Kutta method, each of shape (N,)."""
         return reference(**{name: float(value) for name, value in self.values().items()})(t)

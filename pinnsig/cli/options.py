@@ -40,7 +40,7 @@ def _option(setting: Field[Any], several: bool) -> Callable[[Any], Any]:
                             callback=_pairs)  # fmt: skip
     if setting.type is bool:
         return click.option(flag, setting.name, is_flag=True, default=None, help=about)
-    if setting.default is not None:
+    if setting.default is not None and "[" not in about:
         about += f"  [{setting.default}]"
     if several:
         return click.option(flag, setting.name, default=None, metavar=metavar, help=about)
