@@ -134,4 +134,4 @@ def test_bad_schedules_are_refused(options, words):
 
 def test_optimizers_are_known_by_their_names():
     quasi_newton = ["lbfgs", "bfgs", "ssbfgs", "ssbroyden"]
-    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", *quasi_newton, "lm", "gncg"]
+    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", "muon", *quasi_newton, "lm", "gncg"]
