@@ -4,6 +4,7 @@ import math
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ import pinnsig
 from pinnsig import Callback
 from pinnsig.errors import SettingsError
 from pinnsig.optim import LIMIT, Adam, Layout, Measured, Muon, drive
-from tests.conftest import SMALL
 from tests.test_resume import COUNTS, assert_same
 
 # a network's: weights and biases in turn; layers that are alike but not next to each other
@@ -42,13 +42,17 @@ def size(shapes) -> int:
     return sum(math.prod(shape) for shape in shapes)
 
 
-def bowl(theta: Tensor):
-    """A loss whose gradient depends on all parameters."""
+def slopes(theta: Tensor) -> Tensor:
+    """What stands for a gradient at theta."""
     scales = torch.linspace(0.5, 2.0, len(theta), dtype=theta.dtype)
+    return scales * theta + torch.sin(theta.roll(1)) * 0.3
+
+
+def bowl(theta: Tensor):
+    """Answers requests at theta."""
 
     def answer(request: object) -> Measured:
-        gradient = scales * theta + torch.sin(theta.roll(1)) * 0.3
-        return Measured(float(0.5 * (scales * theta**2).sum()), 0.0, gradient)
+        return Measured(float(theta @ theta), 0.0, slopes(theta))
 
     return answer
 
@@ -105,8 +109,7 @@ def test_it_follows_a_plain_implementation(options):
     theta, optimizer = normals(size(NETWORK)), prepared(NETWORK, **options)
     plain, expected = Plain(NETWORK, **options), theta.numpy().copy()
     for _ in range(30):
-        gradient = bowl(torch.from_numpy(expected))(None).gradient
-        expected = plain.step(expected, gradient.numpy())
+        expected = plain.step(expected, slopes(torch.from_numpy(expected)).numpy())
         follow(optimizer, theta, 1)
         np.testing.assert_allclose(theta.numpy(), expected, rtol=1e-9, atol=1e-11)
 
@@ -126,6 +129,18 @@ def test_a_vector_that_is_a_row_of_others_is_moved_alone():
     follow(prepared(NETWORK), several[1], 5)
     assert torch.equal(several[1], expected)
     assert torch.equal(several[[0, 2]], others)
+
+
+def test_alike_layers_are_one_stack_and_a_view_of_any_vector():
+    deep = [(64, 2), (64,), *[(64, 64), (64,)] * 49, (1, 64), (1,)]
+    (stack,) = prepared(deep).stacks
+    vectors = normals(2 * size(deep)).reshape(2, -1)
+    first = 64 * 2 + 64
+    last = size(deep) - 65 - 64 - 64 * 64
+    views = stack.of(vectors[1])
+    assert views.shape == (49, 64, 64)
+    for i, offset in ((0, first), (48, last)):
+        assert torch.equal(views[i].reshape(-1), vectors[1, offset : offset + 64 * 64])
 
 
 def test_without_large_matrices_it_is_adam():
@@ -248,7 +263,7 @@ class Stop(Callback):
 @pytest.mark.parametrize("step", [3, 6, 9])
 def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, step: int):
     phases = ["muon:6,lr=3e-3,schedule=cosine,every=2,clip=1", "muon:6,dtype=float64,momentum=0.9"]
-    flags = {**COUNTS, "phases": phases, "checkpoint_every": 2, "figures": False}
+    flags: dict[str, Any] = {**COUNTS, "phases": phases, "checkpoint_every": 2, "figures": False}
     straight = pinnsig.solve("burgers", runs=tmp_path / "straight", **flags)
     stopped = pinnsig.solve("burgers", runs=tmp_path, callbacks=[Stop(step)], **flags)
     assert (stopped.stop, stopped.iterations) == ("interrupted", step)
@@ -256,7 +271,7 @@ def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, step: int):
 
 
 def test_its_own_learning_rate_is_a_multiple_of_the_runs(tmp_path: Path):
-    flags = {k: v for k, v in SMALL.items() if k not in ("adam", "lbfgs")} | {"figures": False}
+    flags: dict[str, Any] = {**COUNTS, "figures": False}
     given = pinnsig.solve("burgers", runs=tmp_path, lr=1e-4, phases=["muon:4,lr=5e-3"], **flags)
     ruled = pinnsig.solve("burgers", runs=tmp_path, lr=1e-4, phases=["muon:4"], **flags)
     assert ruled.last_loss == pytest.approx(given.last_loss, rel=1e-12)
