@@ -2,8 +2,8 @@
 
 python tests/benchmarks/first_order.py [--seeds 3] [--steps 300] [--deep-steps 40] [--points 150]
 
-Learning rates are each method's best of a few on the first seed, with a cosine schedule. "Equal
-time" gives the others as many more steps as a step of Muon's takes longer, loss included.
+Learning rates are each method's best of a few by the median over seeds, with a cosine schedule.
+"Equal time" gives the others as many more steps as a step of Muon's takes longer, loss included.
 """
 
 import argparse
@@ -64,21 +64,22 @@ def longer(kind: type[FirstOrder], task: Objective) -> float:
 def compare(problem: str, depth: int, width: int, steps: int, points: int, seeds: int) -> None:
     """Print the best rate and the losses of every method on one problem."""
 
-    def loss(kind: type[FirstOrder], rate: float, count: int, seed: int) -> float:
-        return train(kind(rate), objective(problem, depth, width, points, seed), count)[0]
+    def losses(kind: type[FirstOrder], rate: float, count: int) -> list[float]:
+        tasks = [objective(problem, depth, width, points, seed) for seed in range(seeds)]
+        return [train(kind(rate), task, count)[0] for task in tasks]
 
     for kind, rates in RATES.items():
-        first = {rate: loss(kind, rate, steps, 0) for rate in rates}
-        rate = min(rates, key=lambda rate: first[rate])
-        budgets = {"steps": steps}
+        tried = {rate: losses(kind, rate, steps) for rate in rates}
+        rate = min(rates, key=lambda rate: statistics.median(tried[rate]))
+        rows = [("steps", steps, tried[rate])]
         if kind is not Muon:
             ratio = longer(kind, objective(problem, depth, width, points, 0))
-            budgets["time"] = max(steps, round(steps * ratio))
-        for equal, count in budgets.items():
-            losses = [loss(kind, rate, count, seed) for seed in range(seeds)]
+            count = max(steps, round(steps * ratio))
+            rows.append(("time", count, losses(kind, rate, count)))
+        for equal, count, found in rows:
             print(f"{problem:<14}{depth:>3} x {width:<4}{kind.name:<7}equal {equal:<6}{count:>5}"
-                  f"{rate:>9.0e}{statistics.median(losses):14.2e}"
-                  f"  {min(losses):.1e} to {max(losses):.1e}", flush=True)  # fmt: skip
+                  f"{rate:>9.0e}{statistics.median(found):14.2e}"
+                  f"  {min(found):.1e} to {max(found):.1e}", flush=True)  # fmt: skip
 
 
 def main() -> None:
