@@ -58,7 +58,7 @@ def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
 def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
     kind = OPTIMIZERS[phase.optimizer]
     if issubclass(kind, FirstOrder):
-        return kind(phase.lr or parts.settings.lr, **phase.options)
+        return kind(phase.lr or kind.rate_factor * parts.settings.lr, **phase.options)
     if phase.lr is not None:
         raise SettingsError(f"{phase.optimizer} has no learning rate: leave lr = {phase.lr:g} out")
     return kind(**phase.options)

@@ -21,6 +21,7 @@ from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.gauss_newton import LM, GaussNewtonCG
 from pinnsig.optim.lbfgs import LBFGS
 from pinnsig.optim.line_search import StrongWolfe
+from pinnsig.optim.muon import Muon
 from pinnsig.optim.quasi_newton import (
     CONVERGED_CHANGE,
     CONVERGED_GRADIENT,
@@ -32,7 +33,7 @@ from pinnsig.optim.schedules import SCHEDULES, Schedule
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     kind.name: kind
     for kind in (
-        *(Adam, AdamW, RAdam, LBFGS),
+        *(Adam, AdamW, RAdam, Muon, LBFGS),
         *(BFGS, SSBFGS, SSBroyden, SSBroyden1, LM, GaussNewtonCG),
     )
 }
@@ -58,6 +59,7 @@ __all__ = [
     "Layout",
     "Loss",
     "Measured",
+    "Muon",
     "Optimizer",
     "Pullback",
     "QuasiNewton",

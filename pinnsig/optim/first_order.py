@@ -1,4 +1,4 @@
-"""First-order methods with moments of the gradient: Adam, AdamW, RAdam."""
+"""First-order methods with moments of the gradient; Adam, AdamW, RAdam."""
 
 import math
 from abc import abstractmethod
@@ -17,6 +17,7 @@ class FirstOrder(Optimizer):
     """One evaluation a step, and running means of the gradient and of its square.
 
     Attributes:
+        rate_factor: the learning rate of a phase that names none, in units of the run's.
         factor: what a schedule makes of the learning rate at present.
 
     Raises:
@@ -24,6 +25,7 @@ class FirstOrder(Optimizer):
     """
 
     first_order: ClassVar[bool] = True
+    rate_factor: ClassVar[float] = 1.0
 
     def __init__(
         self,
@@ -75,13 +77,17 @@ class FirstOrder(Optimizer):
             self._update = _Update(self, theta, self.mean, self.square)
         self._update(gradient)
 
+    def average(self, mean: Tensor, gradient: Tensor) -> Tensor:
+        """Take a clipped gradient into the running mean; return what a step is made from."""
+        return mean.lerp_(gradient, 1 - self.betas[0])
+
     @abstractmethod
     def numbers(self) -> tuple[float, ...]:
         """What changes from step to step, as `move` takes it."""
 
     @abstractmethod
     def move(self, theta: Tensor, mean: Tensor, square: Tensor, numbers: Sequence[Tensor]) -> None:
-        """Move theta, given the running means before their correction."""
+        """Move theta, given what `average` returned and the mean square before its correction."""
 
     def _unbias(self) -> tuple[float, float]:
         beta1, beta2 = self.betas
@@ -127,10 +133,10 @@ class _Update:
         if optimizer.clip is not None:
             norm = torch.linalg.vector_norm(gradient)
             gradient = gradient * (optimizer.clip / norm).clamp(max=1.0)
-        beta1, beta2 = optimizer.betas
-        self.mean.lerp_(gradient, 1 - beta1)
+        beta2 = optimizer.betas[1]
+        mean = optimizer.average(self.mean, gradient)
         self.square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-        optimizer.move(self.theta, self.mean, self.square, self.numbers.unbind())
+        optimizer.move(self.theta, mean, self.square, self.numbers.unbind())
 
 
 class Adam(FirstOrder):

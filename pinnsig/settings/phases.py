@@ -27,7 +27,9 @@ class PhaseSettings:
 
     optimizer: str = setting(word(*OPTIMIZERS), ", ".join(OPTIMIZERS))
     iterations: int = setting(integer(0), "iterations at most")
-    lr: float | None = setting(number(above=0.0), "learning rate  [the run's]")
+    lr: float | None = setting(
+        number(above=0.0), "learning rate  [the run's; muon's is 50 times that]"
+    )
     schedule: str = setting(word(*SCHEDULES), "constant, cosine or exponential", "constant")
     final: float = setting(number(above=0.0), "the schedule's factor at its end", 0.01)
     warmup: int = setting(integer(0), "iterations over which the rate rises", 0)

@@ -133,5 +133,6 @@ def test_bad_schedules_are_refused(options, words):
 
 
 def test_optimizers_are_known_by_their_names():
-    quasi_newton = ["lbfgs", "bfgs", "ssbfgs", "ssbroyden", "ssbroyden1"]
-    assert list(OPTIMIZERS) == ["adam", "adamw", "radam", *quasi_newton, "lm", "gncg"]
+    first, quasi_newton = ["adam", "adamw", "radam", "muon"], ["lbfgs", "bfgs", "ssbfgs"]
+    broyden, gauss_newton = ["ssbroyden", "ssbroyden1"], ["lm", "gncg"]
+    assert list(OPTIMIZERS) == [*first, *quasi_newton, *broyden, *gauss_newton]
