@@ -4,8 +4,9 @@ import math
 
 import torch
 
-from pinnsig.jacobian import jacobian_blocks
-from pinnsig.optim import Gradient, Jacobian, Layout, Loss, Measured, Pullback, Residuals
+from pinnsig.jacobian import LeastSquares as Squares
+from pinnsig.optim import Gradient, Jacobian, Layout, Loss, Measured, Pullback, Residuals, drive
+from pinnsig.training.answers import Answers, Best, evaluate_alone
 
 
 class HeldRows:
@@ -60,7 +61,7 @@ class LeastSquares:
 
 
 class Pinn:
-    """The same of an objective."""
+    """The same of an objective, answered as a trainer answers."""
 
     def __init__(self, objective, most=math.inf):
         self.use(objective)
@@ -69,49 +70,20 @@ class Pinn:
 
     def use(self, objective):
         self.objective, self.theta = objective, objective.flat.values
-        self.count = sum(len(rows.residual) for rows in jacobian_blocks(objective, 10**9))
+        self.answers = Answers(objective, Best(objective))
 
     @property
     def layout(self):
-        return Layout((self.theta.shape,), self.count, self.theta.dtype, self.theta.device)
+        return self.answers.layout()
 
     def blocks(self, most, out=None):
-        for rows in jacobian_blocks(self.objective, most, out):
-            root = math.sqrt(rows.weight)
-            yield rows.rows, rows.residual * root, rows.jacobian.mul_(root)
+        return Squares(self.objective).blocks(most, out)
 
     def residuals(self):
-        made, parts = self.objective, []
-        weights = dict(zip(made.term_names, made.weights.tolist(), strict=True))
-        with torch.no_grad():
-            for block in made.blocks:
-                fields, at = made.model.fields(made.engine, block.points, block.plan)
-                found = list(block.residual(fields, at, block.extra).values())
-                terms = block.terms if block.name == "residual" else block.terms * len(found)
-                for term, r in zip(terms, found, strict=True):
-                    parts.append(r * math.sqrt(weights[term] * block.stride / len(block)))
-        return torch.cat(parts)
+        return Squares(self.objective).residuals()
 
     def __call__(self, request):
         if self.calls >= self.most:
             return None
         self.calls += 1
-        match request:
-            case Loss():
-                found = self.objective.losses()
-                return Measured(float(found.loss), terms=tuple(found.terms.tolist()))
-            case Gradient():
-                found = self.objective.evaluate()
-                gradient = self.objective.flat.gradient
-                return Measured(
-                    float(found.loss), gradient=gradient, terms=tuple(found.terms.tolist())
-                )
-            case Residuals():
-                return self.residuals()
-            case Pullback(cotangent):
-                total = torch.zeros_like(self.theta)
-                for at, _, jacobian in self.blocks(256):
-                    total += jacobian.T @ cotangent[at]
-                return total
-            case Jacobian():
-                return self
+        return drive(self.answers.answer(request), evaluate_alone)
