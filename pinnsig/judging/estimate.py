@@ -1,14 +1,19 @@
 """The error of a solution, estimated from its residuals alone."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.judging.correction import Basis, Rows, linearise, moved_fields, random_features
+from pinnsig.judging.correction import (
+    Basis,
+    LinearModel,
+    displacement,
+    linearise,
+    random_features,
+)
 from pinnsig.judging.points import by_residual, counts_like, independent_sites, moved, stream
 from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
@@ -20,7 +25,7 @@ POINTS = 2.0  # for each direction
 CELLS = 5e8  # of all rows of the Jacobian
 DAMPINGS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 LEFT = 0.99  # share of the residual, left where it is not fitted, that is still believed
-STEP = 1e-3  # of the parameters' norm, for differences of fields
+DEAD = 1e-10  # of the largest derivative: what has less is not moved
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     if not left < 1:
         return None
     uniform = torch.as_tensor(points[: max(count, 1000)])
-    e, u = _displacement(own, basis, uniform.to(own.flat.values), direction)
+    u, e = displacement(own, basis, uniform.to(own.flat.values), direction)
     grown = 1 / math.sqrt(1 - min(left, LEFT) ** 2)
     fields = {name: grown * _ratio(e[name], u[name] + e[name]) for name in e}
     whole = grown * _ratio(*(torch.cat(list(v.values())) for v in (e, {k: u[k] + e[k] for k in u})))
@@ -106,9 +111,13 @@ def _basis(
     return Basis(torch.as_tensor(chosen).to(inputs.device), extra)
 
 
-def _scaled(rows: Rows, own: Objective, importance: np.ndarray, objective: Objective) -> Rows:
+def _scaled(
+    rows: LinearModel, own: Objective, importance: np.ndarray, objective: Objective
+) -> LinearModel:
     """Every term's mean square as a sum of squares; terms that are not minimised are left out."""
-    used = {n: float(w > 0) for n, w in zip(objective.term_names, objective.given_weights, strict=True)}
+    used = {
+        n: float(w > 0) for n, w in zip(objective.term_names, objective.given_weights, strict=True)
+    }
     factors = torch.tensor([used[name] for name in own.term_names], dtype=torch.float64)
     factors = (factors / torch.bincount(rows.terms, minlength=len(factors))).to(rows.residual)
     weights = factors[rows.terms]
@@ -118,7 +127,7 @@ def _scaled(rows: Rows, own: Objective, importance: np.ndarray, objective: Objec
     return rows.scaled(weights.sqrt())
 
 
-def _balanced(fit: Rows, test: Rows) -> tuple[Rows, Rows]:
+def _balanced(fit: LinearModel, test: LinearModel) -> tuple[LinearModel, LinearModel]:
     """All terms with derivatives of one size."""
     count = int(fit.terms.max()) + 1
     sizes = fit.residual.new_zeros(count).index_add_(0, fit.terms, fit.jacobian.square().sum(1))
@@ -126,10 +135,10 @@ def _balanced(fit: Rows, test: Rows) -> tuple[Rows, Rows]:
     return fit.scaled(factors[fit.terms]), test.scaled(factors[test.terms])
 
 
-def _best(fit: Rows, test: Rows) -> tuple[float, Tensor]:
+def _best(fit: LinearModel, test: LinearModel) -> tuple[float, Tensor]:
     """The correction, of all dampings, that leaves the least at the test's points."""
     norms = fit.jacobian.norm(dim=0)
-    scale = torch.where(norms > 0, norms, 1.0).reciprocal()
+    scale = torch.where(norms > DEAD * norms.max(), norms.reciprocal(), 0.0)
     unit = fit.jacobian * scale
     gram = add_lower_gram(unit.new_zeros(len(scale), len(scale)), unit)
     right = (unit.T @ fit.residual).neg_().unsqueeze(1)
@@ -145,14 +154,3 @@ def _best(fit: Rows, test: Rows) -> tuple[float, Tensor]:
         if left < best:
             best, direction = left, found
     return best, direction
-
-
-def _displacement(
-    objective: Objective, basis: Basis, points: Tensor, direction: Tensor
-) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
-    """The first-order change of all fields along a direction, and the fields, at points."""
-    length = float(direction[: len(basis.tangents)].norm())
-    step = min(STEP * float(objective.flat.values.norm()) / length, 1.0) if length else 1.0
-    up, down = (moved_fields(objective, basis, points, direction, h) for h in (step, -step))
-    change = {name: (up[name] - down[name]) / (2 * step) for name in up}
-    return change, moved_fields(objective, basis, points, direction, 0.0)

@@ -20,7 +20,9 @@ ROUNDS, NEAREST, AROUND = 4, 16, 32  # of the search for the largest residual
 
 def stream(seed: int, name: str) -> np.random.Generator:
     """Return a random stream of the judge's own."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(FIRST_DRAW, *name.encode())))
+    return np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=(FIRST_DRAW, *name.encode()))
+    )
 
 
 def independent_sites(
@@ -46,7 +48,10 @@ def counts_like(sites: Mapping[str, Sites], problem: Problem, count: int) -> Cou
         if name in sites and condition.group in groups:
             groups[condition.group] += len(sites[name].points)
     inside = len(sites["residual"].points)
-    few = {name: n and max(n, min(4 * n, n * count // inside, count // 4)) for name, n in groups.items()}
+    few = {
+        name: n and max(n, min(4 * n, n * count // inside, count // 4))
+        for name, n in groups.items()
+    }
     return Counts(count, few["initial"], few["boundary"])
 
 
@@ -66,12 +71,14 @@ def by_residual(
         those over the domain (importance sampling).
     """
     mean = sizes.mean()
-    density = 0.5 + (0.5 * sizes / mean if mean > 0 else 0.5)
+    density = 0.5 + 0.5 * (sizes / mean if mean > 0 else np.ones_like(sizes))
     chosen = generator.choice(len(pool), count, p=density / density.sum())
     return pool[chosen], 1.0 / density[chosen]
 
 
-def climb(objective: Objective, pool: Array, sizes: Array, seed: int) -> Iterator[tuple[Array, Array]]:
+def climb(
+    objective: Objective, pool: Array, sizes: Array, seed: int
+) -> Iterator[tuple[Array, Array]]:
     """Draw around the largest residuals, nearer and nearer; yields points and |r| there.
 
     Args:
