@@ -11,7 +11,7 @@ from pinnsig.judging.points import Array, climb, counts_like, independent_sites
 from pinnsig.objective import Objective, Weights
 from pinnsig.problem import Sites
 
-TIMES, MOST = 4, 100_000  # collocation points, in units of training's, and in all
+TIMES, LEAST, MOST = 4, 1000, 100_000  # collocation points: of training's, and in all
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def judge_residuals(objective: Objective, trained: dict[str, float], seed: int) 
         seed: of the run; the points are a function of it.
     """
     model, sites = objective.model, objective.sites
-    count = min(TIMES * len(sites["residual"].points), MOST)
+    count = min(max(TIMES * len(sites["residual"].points), LEAST), MOST)
     counts = counts_like(sites, model.problem, count)
     drawn = independent_sites(model.problem, sites, counts, seed, 0)
     uniform = Objective(model, objective.engine_name, drawn)

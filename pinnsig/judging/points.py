@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 FIRST_DRAW = 2**31  # beyond every draw of training
 UNIFORM = "uniform"  # a grid would give the same points each time
-ROUNDS, NEAREST, AROUND = 4, 16, 32  # of the search for the largest residual
+ROUNDS, NEAREST, AROUND = 8, 8, 32  # of the search for the largest residual
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
@@ -98,7 +98,7 @@ def climb(
         found = objective.residual_sizes(torch.as_tensor(around)).double().cpu().numpy()
         yield around, found
         pool, sizes = np.concatenate([best, around]), np.concatenate([heights, found])
-        reach /= 4
+        reach /= 2
 
 
 def moved(sites: Mapping[str, Sites], inside: Array) -> dict[str, Sites]:

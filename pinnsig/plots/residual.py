@@ -68,5 +68,5 @@ def residual_figure(
     axis.set_xlabel(symbol(names[across]), style="italic")
     axis.set_ylabel(symbol(names[up]), style="italic")
     axis.margins(0)
-    axis.set_facecolor("#FFFFFF")
+    axis.set_facecolor("#E8E8E8")  # the palest points show on it
     return figure
