@@ -8,11 +8,13 @@ import torch
 from torch import Tensor
 
 from pinnsig.evaluation import Comparison
+from pinnsig.judging import Independent
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.plots import (
     activations_figure,
     loss_figure,
+    residual_figure,
     save_figure,
     slices_figure,
     solution_figure,
@@ -22,13 +24,21 @@ from pinnsig.runs import RunDirectory
 POINTS_PER_LAYER = 500
 
 
-def draw_figures(directory: RunDirectory, comparisons: Mapping[str, Comparison]) -> list[Path]:
-    """Draw losses, solution and slices of a run; returns the files."""
+def draw_figures(
+    directory: RunDirectory,
+    comparisons: Mapping[str, Comparison],
+    independent: Independent | None = None,
+) -> list[Path]:
+    """Draw losses, solution and slices of a run, and its residuals; returns the files."""
     figures = {"loss.png": loss_figure(list(directory.metrics()))}
     for field, comparison in comparisons.items():
         suffix = f"_{field}" if len(comparisons) > 1 else ""
         figures[f"solution{suffix}.png"] = solution_figure(comparison)
         figures[f"slices{suffix}.png"] = slices_figure(comparison)
+    if independent is not None:
+        names = list(next(iter(comparisons.values())).axes)
+        points, sizes = independent.points, independent.sizes
+        figures["residual.png"] = residual_figure(names, points, sizes)
     paths = [directory.path / "figures" / name for name in figures]
     for path, figure in zip(paths, figures.values(), strict=True):
         save_figure(figure, path)

@@ -4,20 +4,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
 from pinnsig.building import Parts
 from pinnsig.evaluation import Comparison, max_error, relative_l2
+from pinnsig.judging import Estimate, Judgement, suspicions
 from pinnsig.loading import WEIGHTS
 from pinnsig.objective import Objective
 from pinnsig.runs import RunDirectory
 from pinnsig.training import Outcome
-
-SMALL_LOSS = 1e-2  # of the loss at the start
-LARGE_ERROR = 0.1
-FLAT = 1e-3  # of the largest value, or of 1
-MOSTLY_FLAT = 0.95  # share of the grid
 
 
 def true_losses(
@@ -49,43 +44,25 @@ def _loss_of(
     return sum(weight * term for weight, term in weighted), terms
 
 
-def suspicions(
-    comparisons: Mapping[str, Comparison], loss: float, loss_at_start: float
-) -> list[str]:
-    """Reasons to doubt an answer, each in one line; none for an answer that looks right.
-
-    Args:
-        comparisons: every field on a grid.
-        loss: the best loss.
-        loss_at_start: that of the initialised network.
-    """
-    found = []
-    error = relative_l2(comparisons)
-    small = loss <= SMALL_LOSS * loss_at_start
-    if error is not None and error > LARGE_ERROR and small:
-        found.append(
-            f"the loss is small ({loss:.2e}, at the start {loss_at_start:.2e}) but the relative L2 "
-            f"error is {error:.2g}: the points may be too few, or the terms badly weighted"
-        )
-    for field, comparison in comparisons.items():
-        values = comparison.prediction
-        reference = comparison.reference
-        if reference is not None and _share_flat(reference) > MOSTLY_FLAT:
-            continue  # so is the truth
-        share = _share_flat(values)
-        if share > MOSTLY_FLAT:
-            found.append(
-                f"{field} is nearly constant ({float(np.median(values)):.3g}) on {share:.0%} of "
-                "the domain: a trivial solution may have been found"
-            )
-    return found
-
-
-def _share_flat(values: np.ndarray) -> float:
-    """The share of values within a small distance from their median."""
-    size = max(float(np.abs(values).max()), 1.0)
-    middle = float(np.median(values))
-    return float(np.mean(np.abs(values - middle) <= 10 * FLAT * size))
+def errors(
+    comparisons: Mapping[str, Comparison], estimate: Estimate | None
+) -> dict[str, dict[str, Any]]:
+    """Return errors against the reference and as estimated, in all and by field."""
+    return {
+        "all": {
+            "relative_l2": relative_l2(comparisons),
+            "max_error": max_error(comparisons),
+            "estimated": None if estimate is None else estimate.relative_l2,
+        },
+        "fields": {
+            name: {
+                "relative_l2": comparison.relative_l2,
+                "max_error": comparison.max_error,
+                "estimated": None if estimate is None else estimate.fields[name],
+            }
+            for name, comparison in comparisons.items()
+        },
+    }
 
 
 def result_data(
@@ -95,11 +72,13 @@ def result_data(
     comparisons: Mapping[str, Comparison],
     losses: Mapping[str, tuple[float, list[float]]],
     at_start: Mapping[str, Any],
+    judgement: Judgement,
 ) -> dict[str, Any]:
     """What `result.json` holds, but for the run's path and its seconds."""
     settings = parts.settings
     about = parts.initializer.describe(parts.activation, settings.depth)
     (best, terms), (last, _) = losses["best"], losses["last"]
+    estimate, independent = judgement.estimate, judgement.independent
     return {
         "problem": settings.problem,
         "activation": parts.activation.expression,
@@ -111,7 +90,12 @@ def result_data(
         "terms": dict(zip(objective.term_names, terms, strict=True)),
         "relative_l2": relative_l2(comparisons),
         "max_error": max_error(comparisons),
-        "suspicious": suspicions(comparisons, best, at_start["loss"]),
+        "estimated_error": None if estimate is None else estimate.relative_l2,
+        "errors": errors(comparisons, estimate),
+        "independent": None if independent is None else independent.as_dict(),
+        "zero_loss": judgement.zero_loss,
+        "constant_loss": judgement.constant_loss,
+        "suspicious": suspicions(comparisons, best, at_start["loss"], judgement),
         "loss_at_start": at_start["loss"],
         "relative_l2_at_start": at_start["relative_l2"],
         "coefficients": {k: float(v.detach()) for k, v in parts.model.coefficients().items()},

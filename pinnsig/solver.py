@@ -19,6 +19,7 @@ from pinnsig.evaluation import compare, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
+from pinnsig.judging import judge
 from pinnsig.loading import WEIGHTS, problem_of
 from pinnsig.logbook import Logbook
 from pinnsig.objective import Evaluation
@@ -269,12 +270,16 @@ class _Run:
         self._save(directory, "best", outcome.best)
         losses = true_losses(trainer.objective, directory)
         comparisons = compare(parts.model)
-        data = result_data(parts, trainer.objective, outcome, comparisons, losses, self.at_start)
+        best = dict(zip(trainer.objective.term_names, losses["best"][1], strict=True))
+        judgement = judge(trainer.objective, best, parts.settings.seed)
+        data = result_data(
+            parts, trainer.objective, outcome, comparisons, losses, self.at_start, judgement
+        )
         seconds = time.perf_counter() - trainer.begun
         data = {"run": str(directory.path), **data, "seconds": seconds, "resumed": self.resumed}
         directory.write_json("result.json", data)
         if self.figures:
-            draw_figures(directory, comparisons)
+            draw_figures(directory, comparisons, judgement.independent)
         result = Result(directory.path, data)
         self.callbacks.finished(result)
         return result

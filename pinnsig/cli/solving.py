@@ -21,8 +21,8 @@ from pinnsig.tensorboard import TensorBoard
 from pinnsig.training import FINISHED, INTERRUPTED, PhaseReport
 
 SUMMARY = (
-    "best_loss", "last_loss", "relative_l2", "max_error", "seconds", "iterations", "evaluations",
-    "stop", "run",
+    "best_loss", "last_loss", "relative_l2", "estimated_error", "max_error", "seconds",
+    "iterations", "evaluations", "stop", "run",
 )  # fmt: skip
 
 
@@ -119,9 +119,16 @@ def _run(
     if as_json:
         print_json(result.data)
     else:
-        print_pairs({name: result.data[name] for name in SUMMARY})
+        print_pairs(_summary(result.data))
     if result.stop == INTERRUPTED:
         context.exit(128 + (talk.signal or signal.SIGINT))
+
+
+def _summary(data: dict[str, Any]) -> dict[str, Any]:
+    """What is printed of a result: the error, or its estimate where there is no reference."""
+    without = "estimated_error" if data["relative_l2"] is not None else "relative_l2"
+    names = [name for name in SUMMARY if name != without]
+    return {name: data[name] for name in names}
 
 
 class _Talk(Callback):

@@ -8,6 +8,7 @@ from pinnsig.plots.activations import activations_figure
 from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
 from pinnsig.plots.panels import Curve, Curves, Map, histograms_figure, panels_figure
+from pinnsig.plots.residual import residual_figure
 from pinnsig.plots.slices import slices_figure
 from pinnsig.plots.solution import solution_figure
 from pinnsig.plots.style import save_figure
@@ -23,6 +24,7 @@ __all__ = [
     "histograms_figure",
     "loss_figure",
     "panels_figure",
+    "residual_figure",
     "save_figure",
     "slices_figure",
     "solution_figure",

@@ -49,7 +49,7 @@ def test_plot_draws_all_figures_again(cli: Cli, copied: Path):
     assert drawn.code == 0
     paths = [Path(line) for line in drawn.out.splitlines()]
     assert {path.name for path in paths} == {
-        "loss.png", "solution.png", "slices.png", "activations.png",
+        "loss.png", "solution.png", "slices.png", "activations.png", "residual.png",
     }  # fmt: skip
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
 

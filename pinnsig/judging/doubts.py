@@ -1,0 +1,143 @@
+"""Reasons to doubt an answer, each in one line with what to try."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from pinnsig.evaluation import Comparison, relative_l2
+from pinnsig.judging.judgement import Judgement
+
+LARGE_ERROR = 0.1
+NOTICEABLE_ERROR = 0.01
+UNTRAINED = 0.5  # of the loss of the zero function, or of the best constant
+SMALL_LOSS = 1e-2  # of the same
+OVERFITTED = 10.0  # times the mean square in training
+FLAT = 1e-2  # of the largest value, or of 1
+MOSTLY_FLAT = 0.95  # share of the grid
+
+LONGER = "more iterations, --preset accurate, another start (--p, --init)"
+BALANCE = "weights of terms (--weight), conditions built into an ansatz"
+DENSER = "more collocation points, or points=rad,every=300 in a phase"
+
+
+def suspicions(
+    comparisons: Mapping[str, Comparison], loss: float, loss_at_start: float, found: Judgement
+) -> list[str]:
+    """Return reasons to doubt an answer; none for one that looks right.
+
+    Where there is a reference, the error against it decides; elsewhere the estimate.
+
+    Args:
+        comparisons: every field on a grid.
+        loss: the best loss.
+        loss_at_start: that of the initialised network.
+        found: what the judge has.
+    """
+    known = relative_l2(comparisons)
+    error = known
+    if known is None and found.estimate is not None:
+        error = found.estimate.relative_l2
+    what = "relative L2 error" if known is not None else "estimated relative L2 error"
+    return [
+        *_not_finite(comparisons, found),
+        *_training(loss, loss_at_start, found, error, what),
+        *_overfitting(found, error),
+        *_unknown(known, found),
+        *_flat(comparisons),
+        *found.failures,
+    ]
+
+
+def _not_finite(comparisons: Mapping[str, Comparison], found: Judgement) -> Iterator[str]:
+    for name, comparison in comparisons.items():
+        bad = int(np.count_nonzero(~np.isfinite(comparison.prediction)))
+        if bad:
+            yield f"{name} is not finite at {bad} of {comparison.prediction.size} grid points"
+    if found.independent is None:
+        return
+    for term, summary in found.independent.terms.items():
+        if not math.isfinite(summary["largest"]):
+            where = _place(summary["at"])
+            yield (
+                f"the residual of {term} is not finite at a point outside of training, {where}: "
+                "a square root, logarithm or division in it may fail there"
+            )
+
+
+def _training(
+    loss: float, start: float, found: Judgement, error: float | None, what: str
+) -> Iterator[str]:
+    """Whether anything was learned, by the loss and by the error, where there is one."""
+    if error is not None and error <= LARGE_ERROR:
+        return
+    ended = f"the loss ended at {loss:.2e}, at the start it was {start:.2e}"
+    against, beside = start, ""
+    if found.baseline is not None and 0 < found.baseline < math.inf:
+        against = found.baseline
+        name = "the zero function" if against == found.zero_loss else "the best constant"
+        beside = f", and {name} has {against:.2e}"
+    tail = "" if error is None else f"; the {what} is {error:.2g}"
+    if not math.isfinite(loss):
+        yield f"not trained: the loss is not finite; try a lower learning rate, {LONGER}"
+    elif loss > UNTRAINED * against:
+        yield f"not trained: {ended}{beside}{tail}; try {LONGER}, {BALANCE}"
+    elif error is not None and loss <= SMALL_LOSS * against:
+        yield (
+            f"the {what} is {error:.2g} though the loss is small: {ended}{beside}; a wrong "
+            f"solution may have been found; try {DENSER}, {BALANCE}"
+        )
+    elif error is not None:
+        yield f"not trained to the end: {ended}{beside}{tail}; try {LONGER}, {BALANCE}"
+
+
+def _overfitting(found: Judgement, error: float | None) -> Iterator[str]:
+    """The term, of those that are much larger at independent points, that matters most there."""
+    if found.independent is None or (error is not None and error <= NOTICEABLE_ERROR):
+        return
+    worse = {
+        term: summary
+        for term, summary in found.independent.terms.items()
+        if summary["ratio"] is not None and OVERFITTED < summary["ratio"] < math.inf
+    }
+    if not worse:
+        return
+    term = max(worse, key=lambda name: worse[name]["mean_square"])
+    summary = worse[term]
+    yield (
+        f"the mean square of {term} is {summary['ratio']:.3g} times as large at independent points "
+        f"as at those of training (the largest value is {summary['largest']:.2g}, at "
+        f"{_place(summary['at'])}): it was fitted between too few points; try {DENSER}"
+    )
+
+
+def _unknown(known: float | None, found: Judgement) -> Iterator[str]:
+    failed = any("estimate" in failure for failure in found.failures)
+    if known is None and found.estimate is None and not failed:
+        yield "the error is not known: the residual at independent points tells nothing of it"
+
+
+def _flat(comparisons: Mapping[str, Comparison]) -> Iterator[str]:
+    for field, comparison in comparisons.items():
+        values, reference = comparison.prediction, comparison.reference
+        if reference is not None and _share_flat(reference) > MOSTLY_FLAT:
+            continue  # so is the truth
+        share = _share_flat(values)
+        if share > MOSTLY_FLAT:
+            yield (
+                f"{field} is nearly constant ({float(np.median(values)):.3g}) on {share:.0%} of "
+                "the domain: a trivial solution may have been found"
+            )
+
+
+def _share_flat(values: np.ndarray) -> float:
+    """The share of values within a small distance from their median."""
+    if not np.isfinite(values).all():
+        return 0.0
+    size = max(float(np.abs(values).max()), 1.0)
+    middle = float(np.median(values))
+    return float(np.mean(np.abs(values - middle) <= FLAT * size))
+
+
+def _place(at: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.4g}" for name, value in at.items())
