@@ -16,7 +16,7 @@ from pinnsig.optim.base import (
     Steps,
     drive,
 )
-from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden, SSBroyden1
+from pinnsig.optim.broyden import BFGS, SSBFGS, SSBroyden
 from pinnsig.optim.first_order import Adam, AdamW, FirstOrder, RAdam
 from pinnsig.optim.gauss_newton import LM, GaussNewtonCG
 from pinnsig.optim.lbfgs import LBFGS
@@ -34,7 +34,7 @@ OPTIMIZERS: dict[str, type[Optimizer]] = {
     kind.name: kind
     for kind in (
         *(Adam, AdamW, RAdam, Muon, LBFGS),
-        *(BFGS, SSBFGS, SSBroyden, SSBroyden1, LM, GaussNewtonCG),
+        *(BFGS, SSBFGS, SSBroyden, LM, GaussNewtonCG),
     )
 }
 """What a phase can name."""
@@ -68,7 +68,6 @@ __all__ = [
     "Residuals",
     "Rows",
     "SSBroyden",
-    "SSBroyden1",
     "Schedule",
     "Step",
     "Steps",

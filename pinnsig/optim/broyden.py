@@ -40,18 +40,12 @@ class SSBroyden(QuasiNewton):
         c = math.sqrt(a / (1 + a))
         r = min(1.0, h / ((1 + a) * (1 + c)))  # h (1 - c), without cancellation
         lowest = (r - 1) / a if a > 0 else 0.0 if r == 1 else -math.inf
-        theta = max(lowest, cls.theta(b, c, r))
+        theta = max(lowest, min(1 / r, (1 - b) / b))  # 0 is BFGS, 1 is DFP
         sigma = max(r, 1 + theta * a)  # which rounding may put below what it is for `lowest`
         root = sigma ** (1 / (1 - parameters)) if parameters > 1 else 1.0
         first = min(1.0, 1 / b)
         tau = min(first * root, sigma) if theta <= 0 else first * min(root, 1 / theta)
         return tau, (1 - theta) / sigma
-
-    @staticmethod
-    def theta(b: float, c: float, r: float) -> float:
-        """The member of Broyden's family, 0 for BFGS and 1 for DFP, before its lower bound."""
-        del c
-        return min(1 / r, (1 - b) / b)
 
     def prepare(self, layout: Layout) -> str | None:
         """See `Optimizer.prepare`.
@@ -85,21 +79,6 @@ class SSBroyden(QuasiNewton):
     def restore_curvature(self, state: dict[str, Any], like: Tensor) -> DenseInverse:
         """See `QuasiNewton.restore_curvature`."""
         return DenseInverse.restored(self.rule, state, like)
-
-
-class SSBroyden1(SSBroyden):
-    """SSBroyden with the symmetric rank-one member wherever Al-Baali's interval holds it.
-
-    The same papers' other choice: ahead on some problems and behind on others. See `SSBroyden`.
-    """
-
-    name: ClassVar[str] = "ssbroyden1"
-
-    @staticmethod
-    def theta(b: float, c: float, r: float) -> float:
-        """See `SSBroyden.theta`."""
-        del r
-        return -math.inf if b == 1 else min(max(1.0, b * (1 + c)), 1 / (1 - b))
 
 
 class SSBFGS(SSBroyden):

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from pinnsig.building import build, build_objective
-from pinnsig.optim import BFGS, LBFGS, SSBFGS, Measured, QuasiNewton, SSBroyden, SSBroyden1, drive
+from pinnsig.optim import BFGS, LBFGS, SSBFGS, Measured, QuasiNewton, SSBroyden, drive
 from pinnsig.optim.base import Request
 from pinnsig.settings import resolve
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lbfgs import Counted, Loss, quadratic, rosenbrock
 
-KINDS: tuple[type[QuasiNewton], ...] = (SSBroyden, SSBroyden1, SSBFGS, BFGS, LBFGS)
+KINDS: tuple[type[QuasiNewton], ...] = (SSBroyden, SSBFGS, BFGS, LBFGS)
 
 
 def answering(theta: Tensor, loss: Loss) -> Callable[[Request], Measured]:

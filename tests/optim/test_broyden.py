@@ -19,7 +19,6 @@ from pinnsig.optim import (
     Layout,
     Measured,
     SSBroyden,
-    SSBroyden1,
     drive,
     symmetric,
 )
@@ -27,7 +26,7 @@ from pinnsig.optim.dense import DenseInverse
 from pinnsig.optim.packed import find_kernel
 from pinnsig.optim.symmetric import PackedMatrix, RankTwo, SquareMatrix, make_matrix
 
-KINDS = [BFGS, SSBFGS, SSBroyden, SSBroyden1]
+KINDS = [BFGS, SSBFGS, SSBroyden]
 needs_compiler = pytest.mark.skipif(find_kernel(torch.float64) is None, reason="no C compiler")
 WAYS = [pytest.param("C", marks=needs_compiler), "torch"]
 
@@ -98,7 +97,7 @@ def textbook_ssbfgs(H, s, y, b):
     return textbook_bfgs(H / min(1, 1 / b), s, y, b)
 
 
-def ssbroyden(H, s, y, b, first_choice=False):
+def ssbroyden(H, s, y, b):
     rho = 1 / (y @ s)
     Hy = H @ y
     h = rho * (y @ Hy)
@@ -107,9 +106,6 @@ def ssbroyden(H, s, y, b, first_choice=False):
     r = min(1, h * (1 - c))
     th_minus = (r - 1) / a
     th = max(th_minus, min(1 / r, (1 - b) / b))
-    if first_choice:
-        th_plus = max(1, b * (1 + c))
-        th = max(th_minus, 1 / (1 - b)) if b > 1 else min(th_plus, 1 / (1 - b))
     S = 1 + th * a
     t1 = min(1, 1 / b)
     q = abs(S) ** (1 / (1 - len(s)))
@@ -120,13 +116,7 @@ def ssbroyden(H, s, y, b, first_choice=False):
     return inner / tau + rho * np.outer(s, s)
 
 
-def ssbroyden1(H, s, y, b):
-    return ssbroyden(H, s, y, b, first_choice=True)
-
-
-UPDATES = {
-    BFGS: textbook_bfgs, SSBFGS: textbook_ssbfgs, SSBroyden: ssbroyden, SSBroyden1: ssbroyden1
-}  # fmt: skip
+UPDATES = {BFGS: textbook_bfgs, SSBFGS: textbook_ssbfgs, SSBroyden: ssbroyden}
 
 
 def square(inverse):

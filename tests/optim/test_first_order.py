@@ -134,5 +134,5 @@ def test_bad_schedules_are_refused(options, words):
 
 def test_optimizers_are_known_by_their_names():
     first, quasi_newton = ["adam", "adamw", "radam", "muon"], ["lbfgs", "bfgs", "ssbfgs"]
-    broyden, gauss_newton = ["ssbroyden", "ssbroyden1"], ["lm", "gncg"]
+    broyden, gauss_newton = ["ssbroyden"], ["lm", "gncg"]
     assert list(OPTIMIZERS) == [*first, *quasi_newton, *broyden, *gauss_newton]
