@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import math
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +15,12 @@ from torch import Tensor
 from pinnsig.building import Parts, build, build_objective
 from pinnsig.callbacks import Callback, Callbacks
 from pinnsig.checkpoints import load_checkpoint
-from pinnsig.errors import ProblemError, RunError, SettingsError
+from pinnsig.errors import ProblemError, RunError, SettingsError, TrainingError
 from pinnsig.evaluation import compare, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
-from pinnsig.judging import judge
+from pinnsig.judging import absurd_start, judge, zero_loss
 from pinnsig.loading import WEIGHTS, problem_of
 from pinnsig.logbook import Logbook
 from pinnsig.objective import Evaluation
@@ -29,7 +30,7 @@ from pinnsig.problem import Problem, absolute, problem_file
 from pinnsig.results import result_data, true_losses
 from pinnsig.resuming import changed_settings
 from pinnsig.runs import RunDirectory, environment
-from pinnsig.settings import read_config, resolve
+from pinnsig.settings import Settings, read_config, resolve
 from pinnsig.training import (
     Asked,
     Limits,
@@ -40,6 +41,7 @@ from pinnsig.training import (
     evaluate_alone,
 )
 
+LOWER_RATES = (0.1, 1e-3, 1e-6)  # p of calibrated starts, where the usual one is absurd
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
 
@@ -111,9 +113,9 @@ def solving(
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
-    run = _Run(build(settings, kind), figures, callbacks)
+    run, first = _started(settings, kind, figures, callbacks)
     with run.interruptible(interruption) as heard:
-        return (yield from run.begin(runs, path, heard))
+        return (yield from run.begin(runs, path, heard, first))
 
 
 def resume(
@@ -167,6 +169,32 @@ def resuming(
             return (yield from going.go_on(directory, state, notices, heard))
 
 
+def _started(
+    settings: Settings, kind: type[Problem] | None, figures: bool, callbacks: Sequence[Callback]
+) -> tuple["_Run", Record]:
+    """A run whose start is worth training, with the record of it.
+
+    A calibrated start that is absurd is drawn with less noise, where the user did not say how much
+    and the protocol is not the paper's.
+
+    Raises:
+        TrainingError: the start is absurd or not finite; says what to try.
+    """
+    free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
+    faults: list[TrainingError] = []
+    for p in (None, *(LOWER_RATES if free else ())):
+        run = _Run(build(replace(settings, p=p or settings.p), kind), figures, callbacks)
+        try:
+            first = run.start()
+        except TrainingError as fault:
+            faults.append(fault)
+            continue
+        if faults:
+            run.notices.append(f"{faults[0]}; p = {p} is taken, whose start has {first.loss:.2e}")
+        return run, first
+    raise faults[0]
+
+
 class _Run:
     """The steps of one run, in order."""
 
@@ -176,6 +204,7 @@ class _Run:
         self.callbacks = Callbacks(callbacks)
         self.at_start: dict[str, Any] = {}
         self.resumed = 0
+        self.notices: list[str] = []
         settings = parts.settings
         limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
         if settings.stop_error is not None and not parts.problem.has("solution"):
@@ -197,14 +226,35 @@ class _Run:
             return contextlib.nullcontext(given)
         return interruptible(self.callbacks.interrupting)
 
+    def start(self) -> Record:
+        """Evaluate the initialised network; all of the problem's own code is met here.
+
+        Raises:
+            TrainingError: its loss is not finite, or absurd beside that of the zero function.
+        """
+        parts, trainer = self.parts, self.trainer
+        first = guarded(parts.problem, "residual or a condition", trainer.start)
+        zero = math.nan  # where the problem's code cannot take zeros
+        with contextlib.suppress(Exception):
+            zero = zero_loss(trainer.objective)
+        if absurd_start(first.loss, zero):
+            raise TrainingError(
+                f"the start with {parts.initializer.spec} at {parts.settings.depth} x "
+                f"{parts.settings.width} is absurd: its loss is {first.loss:.2e}, that of the zero "
+                f"function {zero:.2e}; try a smaller p, fewer layers, or --init xavier"
+            )
+        return first
+
     def begin(
-        self, runs: str | Path, path: str | Path | None, interruption: Interruption
+        self,
+        runs: str | Path,
+        path: str | Path | None,
+        interruption: Interruption,
+        first: Record,
     ) -> Solving:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
-        # both meet all of the problem's own code: its faults show before a directory is made
-        first = guarded(parts.problem, "residual or a condition", trainer.start)
         self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
         settings = parts.settings
         directory = (
@@ -218,7 +268,7 @@ class _Run:
             if self.figures:
                 points = trainer.objective.blocks[0].points
                 draw_initial_activations(directory, parts.model, points)
-            return (yield from self._train(directory, [], first))
+            return (yield from self._train(directory, self.notices, first))
 
     def go_on(
         self,

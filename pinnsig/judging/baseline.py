@@ -11,7 +11,7 @@ from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 
-ABSURD = 1e6  # times the loss of the zero function, or 1 where that has less
+ABSURD = 1e12  # times the loss of the zero function, or 1 where that has less
 STEPS = 10  # of Gauss-Newton for the constants
 DIFFERENCE = 1e-6
 
