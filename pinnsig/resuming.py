@@ -10,6 +10,7 @@ FREE = frozenset({
     "device", "deterministic", "engine", "log_every", "error_every", "checkpoint_every",
     "stop_loss", "stop_error", "max_seconds",
 })  # fmt: skip
+PHASES = {"adam": "adam", "lbfgs": "lbfgs", "broyden": "ssbroyden"}
 
 
 def changed_settings(
@@ -53,13 +54,13 @@ def _check_count(
     if settings.phases:
         raise SettingsError(
             f"{name} = {count}: the run has phases of its own; add another one, "
-            f"--phase {name}:{count}"
+            f"--phase {PHASES[name]}:{count}"
         )
     done = reports[number]["iterations"] if number < len(reports) else 0
     if number < len(reports) - 1:
         raise SettingsError(
             f"{name} = {count} cannot change: that phase is over, after {done} iterations; add "
-            f"another one, --phase {name}:{count}"
+            f"another one, --phase {PHASES[name]}:{count}"
         )
     if count < done:
         raise SettingsError(f"{name} = {count} cannot be: {done} iterations are done already")

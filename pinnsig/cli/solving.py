@@ -13,7 +13,7 @@ from pinnsig.callbacks import Callback
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
-from pinnsig.settings import read_config
+from pinnsig.settings import PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
 from pinnsig.solver import solve as run_solve
@@ -177,13 +177,21 @@ class _Talk(Callback):
 def header(parts: Parts, chosen: bool) -> str:
     """What is about to be trained, and why with this preset."""
     s = parts.settings
-    other = "quick" if s.preset == "paper" else "paper"
-    why = "as asked" if chosen else f"the default on {s.device.partition(':')[0]}"
+    why = "as asked" if chosen else "the default"
+    others = ", ".join(f"--preset {name}" for name in PRESETS if name != s.preset)
     phases = ", ".join(f"{phase.optimizer} {phase.iterations}" for phase in s.phase_list())
+    more = [f"points {s.collocation} + {s.initial} + {s.boundary}", f"learning rate {s.lr:.3g}"]
+    if s.weighting != "none":
+        more.append(f"terms weighted by {s.weighting}")
+    if parts.problem.hard:
+        more.append("conditions met exactly")
+    if parts.problem.scaled_inputs:
+        more.append("inputs on [-1, 1]")
+    if s.max_seconds is not None:
+        more.append(f"at most {s.max_seconds:g} s")
     return (
         f"{s.problem}: {parts.activation.expression}, {parts.initializer.spec}, "
         f"{s.depth} x {s.width}, {s.dtype} on {s.device}\n"
-        f"preset {s.preset} ({why}; --preset {other} for the other): "
-        f"{s.collocation} + {s.initial} + {s.boundary} points, {phases}, "
-        f"learning rate {s.lr:.3g}"
+        f"preset {s.preset} ({why}: {PURPOSES[s.preset]}; others: {others}): {phases}; "
+        f"{', '.join(more)}"
     )

@@ -51,6 +51,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "quick"
+PURPOSES = {
+    "paper": "the paper's protocol",
+    "quick": "a right answer in about a minute",
+    "accurate": "as far as the time goes",
+}
 
 # Where the paper's point counts (appendix C.4) differ from the preset's
 PAPER_POINTS: dict[str, dict[str, int]] = {

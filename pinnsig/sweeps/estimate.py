@@ -11,8 +11,8 @@ from pinnsig.sweeps.grid import Member
 from pinnsig.sweeps.table import DONE
 
 COSTLY = (
-    "problem", "act", "depth", "width", "adam", "lbfgs", "phases", "collocation", "initial",
-    "boundary", "dtype", "device", "engine", "preset",
+    "problem", "act", "depth", "width", "adam", "lbfgs", "broyden", "phases", "collocation",
+    "initial", "boundary", "dtype", "device", "engine", "preset",
 )  # fmt: skip
 """What decides how long a run takes, about."""
 

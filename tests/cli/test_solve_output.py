@@ -53,7 +53,7 @@ def test_a_summary_for_people(solve: Cli, runs: Path):
 
 def test_progress_tells_preset_reason_phases_and_terms(solve: Cli):
     err = solve("burgers").err
-    assert "preset quick (the default on cpu; --preset paper for the other)" in err
+    assert "preset quick (the default: a right answer in about a minute; others: " in err
     assert "adam 3/3  loss " in err
     assert "lbfgs 3/3  loss " in err
     assert "boundary " in err
