@@ -19,9 +19,9 @@ from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
 
 TANGENTS = 1000  # parameters along which the solution is moved, at most
-FEATURES = 400  # random features for one output, at most, and no more than ...
-PER_POINT = 0.2  # ... this for each collocation point
-POINTS = 2.0  # for each direction
+FEATURES = 800  # random features for all outputs together, at most, and no more than ...
+PER_POINT = 0.4  # ... this for each collocation point
+POINTS = 4.0  # for each direction
 CELLS = 5e8  # of all rows of the Jacobian
 DAMPINGS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 LEFT = 0.99  # share of the residual, left where it is not fitted, that is still believed
@@ -63,7 +63,7 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     generator = stream(seed, "estimate")
     outputs, parameters = len(problem.outputs), len(objective.flat)
     inside = len(sites["residual"].points)
-    width = max(int(min(FEATURES, PER_POINT * inside / outputs)), 10)
+    width = max(int(min(FEATURES, PER_POINT * inside) / outputs), 10)
     tangents = min(parameters, TANGENTS)
     count = int(POINTS * (tangents + outputs * (width + 1)))
     count = max(min(count, int(CELLS / parameters)), 200)
