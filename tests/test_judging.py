@@ -57,9 +57,10 @@ class Offset(Bar):
         return torch.sin(x) + self.size * torch.sin(2 * x) + n
 
 
-class TwoFields(Bar):
-    """v'' = -v: v = sin x; u is off by a tenth of sin(3 x), v by nothing."""
+class TwoFields(Problem):
+    """u = v = sin x; the ansatz adds a tenth of sin(3 x) to u, and nothing to v."""
 
+    domain = Box(x=(0.0, math.pi))
     fields = ("u", "v")
 
     def residual(self, u, v, x):
@@ -185,7 +186,7 @@ def test_estimate_of_built_in_problems_at_the_start(problem: str):
     found = estimate_error(build_objective(parts), 0)
     assert found is not None
     true = relative_l2(compare(parts.model))
-    assert found.relative_l2 == pytest.approx(true, rel=0.5)
+    assert true / 3 < found.relative_l2 < 3 * true
 
 
 def test_estimate_of_a_network_larger_than_its_basis(monkeypatch: pytest.MonkeyPatch):
