@@ -186,6 +186,7 @@ def test_estimate_of_built_in_problems_at_the_start(problem: str):
     found = estimate_error(build_objective(parts), 0)
     assert found is not None
     true = relative_l2(compare(parts.model))
+    assert true is not None
     assert true / 3 < found.relative_l2 < 3 * true
 
 
