@@ -23,6 +23,7 @@ from pinnsig.judging import (
     suspicions,
     zero_loss,
 )
+from pinnsig.judging.points import by_residual
 from pinnsig.objective import Objective
 from pinnsig.problem import Box, Dirichlet, Initial, Problem
 from pinnsig.settings import resolve
@@ -56,9 +57,10 @@ class Offset(Bar):
         return torch.sin(x) + self.size * torch.sin(2 * x) + n
 
 
-class TwoFields(Bar):
-    """v'' = -v: v = sin x; u is off by a tenth of sin(3 x), v by nothing."""
+class TwoFields(Problem):
+    """u = v = sin x; the ansatz adds a tenth of sin(3 x) to u, and nothing to v."""
 
+    domain = Box(x=(0.0, math.pi))
     fields = ("u", "v")
 
     def residual(self, u, v, x):
@@ -184,7 +186,8 @@ def test_estimate_of_built_in_problems_at_the_start(problem: str):
     found = estimate_error(build_objective(parts), 0)
     assert found is not None
     true = relative_l2(compare(parts.model))
-    assert found.relative_l2 == pytest.approx(true, rel=0.5)
+    assert true is not None
+    assert true / 3 < found.relative_l2 < 3 * true
 
 
 def test_estimate_of_a_network_larger_than_its_basis(monkeypatch: pytest.MonkeyPatch):
@@ -243,6 +246,17 @@ def test_the_largest_residual_is_found_where_it_is():
     assert found["mean_square"] == pytest.approx(mean, rel=0.8)  # some 6 of 1,000 points
 
 
+def test_points_drawn_by_residual_have_the_means_of_the_domain():
+    generator = np.random.default_rng(3)
+    pool = generator.random((20_000, 1))
+    sizes = np.exp(-(((pool[:, 0] - 0.3) / 0.02) ** 2))
+    points, weights = by_residual(pool, sizes, 4000, generator)
+    assert np.mean(np.abs(points - 0.3) < 0.05) > 0.4  # they are where the residual is
+    for function in (np.ones_like, np.sin, lambda x: np.exp(-(((x - 0.3) / 0.02) ** 2))):
+        mean = np.mean(weights * function(points)[:, 0])
+        assert mean == pytest.approx(np.mean(function(pool)), rel=0.06)
+
+
 def test_residuals_are_those_of_the_loss_term_by_term():
     objective = objective_of(TwoFields)
     found: dict[str, float] = {}
@@ -252,8 +266,9 @@ def test_residuals_are_those_of_the_loss_term_by_term():
     assert found == pytest.approx(mean_squares(objective), rel=1e-12)
 
 
-def test_points_are_the_judges_own_and_follow_the_seed():
-    objective = objective_of(Bar, sampler="grid")
+@pytest.mark.parametrize("sampler", ["grid", "uniform", "lhs"])
+def test_points_are_the_judges_own_and_follow_the_seed(sampler: str):
+    objective = objective_of(Bar, sampler=sampler)
     first, again, other = (judge_residuals(objective, {}, seed) for seed in (0, 0, 1))
     assert not np.isin(first.points, objective.sites["residual"].points).any()
     np.testing.assert_array_equal(first.points, again.points)

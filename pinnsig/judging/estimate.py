@@ -19,11 +19,11 @@ from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
 
 TANGENTS = 1000  # parameters along which the solution is moved, at most
-FEATURES = 400  # random features for one output, at most, and no more than ...
-PER_POINT = 0.2  # ... this for each collocation point
-POINTS = 2.0  # for each direction
+FEATURES = 800  # random features for all outputs together, at most, and no more than ...
+PER_POINT = 0.4  # ... this for each collocation point
+POINTS = 4.0  # for each direction
 CELLS = 5e8  # of all rows of the Jacobian
-DAMPINGS = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+DAMPINGS = (1e-12, 1e-9, 1e-6, 1e-3, 1.0)
 LEFT = 0.99  # share of the residual, left where it is not fitted, that is still believed
 DEAD = 1e-10  # of the largest derivative: what has less is not moved
 
@@ -63,7 +63,7 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     generator = stream(seed, "estimate")
     outputs, parameters = len(problem.outputs), len(objective.flat)
     inside = len(sites["residual"].points)
-    width = max(int(min(FEATURES, PER_POINT * inside / outputs)), 10)
+    width = max(int(min(FEATURES, PER_POINT * inside) / outputs), 10)
     tangents = min(parameters, TANGENTS)
     count = int(POINTS * (tangents + outputs * (width + 1)))
     count = max(min(count, int(CELLS / parameters)), 200)
@@ -115,11 +115,9 @@ def _scaled(
     rows: LinearModel, own: Objective, importance: np.ndarray, objective: Objective
 ) -> LinearModel:
     """Every term's mean square as a sum of squares; terms that are not minimised are left out."""
-    used = {
-        n: float(w > 0) for n, w in zip(objective.term_names, objective.given_weights, strict=True)
-    }
-    factors = torch.tensor([used[name] for name in own.term_names], dtype=torch.float64)
-    factors = (factors / torch.bincount(rows.terms, minlength=len(factors))).to(rows.residual)
+    given = dict(zip(objective.term_names, objective.given_weights, strict=True))
+    used = rows.residual.new_tensor([float(given[name] > 0) for name in own.term_names])
+    factors = used / torch.bincount(rows.terms, minlength=len(used))
     weights = factors[rows.terms]
     at = torch.as_tensor(importance).to(weights)
     inside = own.blocks[0].residuals
