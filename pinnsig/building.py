@@ -18,7 +18,7 @@ from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import Settings
+from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings
 
 HARD_CHECKS = 64  # points of a group
 HARD_TOLERANCE = 1e-16
@@ -78,8 +78,22 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         init=initializer.spec,
         set=made.values(),
     )
-    notices = learning_rate_notices(settings.lr, activation.omega)
+    notices = (*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings))
     return Parts(settings, made, activation, initializer, Model(made, network), notices)
+
+
+def _dense_notices(settings: Settings) -> tuple[str, ...]:
+    """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
+    usual = PRESETS[settings.preset] if settings.preset else PRESETS["paper"]
+    weights = settings.depth * settings.width**2
+    replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
+    if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
+        return ()
+    return (
+        f"the matrix of self-scaled Broyden would take {4 * weights**2 / 1e9:.2g} GB for some "
+        f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
+        "--phase lm:100 where J fits, goes on",
+    )
 
 
 def _is_hard(wanted: str, problem: Problem) -> bool:

@@ -11,7 +11,7 @@ from pinnsig import Callback
 from pinnsig.building import build, build_objective
 from pinnsig.errors import ProblemError, SettingsError, TrainingError
 from pinnsig.problem import Box, Dirichlet, Initial, PointData, Problem, problem_class
-from pinnsig.settings import resolve
+from pinnsig.settings import PRESETS, resolve
 from pinnsig.weighting import NTKTrace, StartTrace
 from tests.conftest import SMALL
 
@@ -186,3 +186,20 @@ def test_the_built_in_problems_start_soundly():
     for name in ("beam", "wave", "burgers"):
         made = build(resolve({"problem": name}), problem_class(name))
         assert made.initializer.spec.startswith("calibrated:p=auto")
+
+
+# --- networks too large for a dense matrix -----------------------------------------------------------
+
+
+def test_a_preset_takes_lbfgs_where_the_matrix_would_be_too_large():
+    large = resolve({"problem": "heat", "depth": 50, "width": 64, "collocation": 20})
+    assert large.broyden == 0
+    assert large.lbfgs == sum(PRESETS["quick"][name] for name in ("lbfgs", "broyden"))
+    (notice,) = build(large).notices
+    assert "GB" in notice
+    assert "L-BFGS in its place" in notice
+    for given in ({"adam": 1, "lbfgs": 1}, {"phases": ["lbfgs:3"]}, {"preset": "paper"}):
+        said = resolve({"problem": "heat", "depth": 50, "width": 64, **given})
+        assert said.broyden in (0, None)
+        assert build(said).notices == ()
+    assert resolve({"problem": "heat", "depth": 50, "width": 64, "broyden": 7}).broyden == 7

@@ -2,11 +2,12 @@
 
 from pinnsig.settings.files import read_config, read_table
 from pinnsig.settings.phases import PhaseSettings, parse_phase, phase_table
-from pinnsig.settings.presets import PAPER_POINTS, PRESETS, PURPOSES, resolve
+from pinnsig.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
 from pinnsig.settings.run import COUNTS, Settings, check_settings
 
 __all__ = [
     "COUNTS",
+    "DENSE_WEIGHTS",
     "PAPER_POINTS",
     "PRESETS",
     "PURPOSES",

@@ -51,6 +51,9 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "quick"
+DENSE_WEIGHTS = 10_000
+"""Above so many network weights, presets take L-BFGS in the place of self-scaled Broyden."""
+
 PURPOSES = {
     "paper": "the paper's protocol",
     "quick": "a right answer in about a minute",
@@ -87,6 +90,9 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         usual |= dict.fromkeys(COUNTS)
     elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
         usual["broyden"] = 0
+    depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
+    if "broyden" not in checked and usual["broyden"] and depth * width**2 > DENSE_WEIGHTS:
+        usual |= {"lbfgs": usual["lbfgs"] + usual["broyden"], "broyden": 0}
     name = checked.get("device", Settings.device)
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
