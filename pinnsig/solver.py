@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -209,13 +209,20 @@ class _Run:
         limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
         if settings.stop_error is not None and not parts.problem.has("solution"):
             raise SettingsError("stop_error: the problem has no solution to measure it against")
-        self.trainer = Trainer(
-            build_objective(parts),
+        made = self._trainer(settings.error_every or (ERROR_EVERY if any(limited) else 0))
+        self.trainer = guarded(parts.problem, "residual or a condition", made)
+
+    def _trainer(self, error_every: int) -> Callable[[], Trainer]:
+        """What makes the trainer: weights found at the start meet the problem's own code."""
+        parts = self.parts
+        objective = build_objective(parts)
+        return lambda: Trainer(
+            objective,
             build_phases(parts),
             weighting=build_weighting(parts),
             error=lambda: relative_l2(compare(parts.model)),
-            error_every=settings.error_every or (ERROR_EVERY if any(limited) else 0),
-            save_every=settings.checkpoint_every,
+            error_every=error_every,
+            save_every=parts.settings.checkpoint_every,
         )
 
     def interruptible(

@@ -188,7 +188,7 @@ def test_the_built_in_problems_start_soundly():
         assert made.initializer.spec.startswith("calibrated:p=auto")
 
 
-# --- networks too large for a dense matrix ---------------------------------------------------------
+# --- networks too large for a dense matrix --------------------------------------------------------
 
 
 def test_a_preset_takes_lbfgs_where_the_matrix_would_be_too_large():

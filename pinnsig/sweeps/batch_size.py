@@ -19,6 +19,7 @@ MEMORY = 0.5  # of what is free
 MOST = 32
 PARTIALS = 6  # carried at each point, about
 SPARE_STACKS = 8  # beside those of the layers
+DENSE = ("bfgs", "ssbfgs", "ssbroyden")  # which hold half a matrix
 OPTIMISER_VECTORS = 120  # of L-BFGS: fifty pairs, and what else is as long
 
 
@@ -56,7 +57,10 @@ def members_that_fit(run: Settings, processors: int, free: int) -> int:
     """
     points = run.collocation + run.initial + run.boundary
     numbers = (run.depth + SPARE_STACKS) * PARTIALS * points * run.width
-    numbers += OPTIMISER_VECTORS * run.depth * run.width**2
+    weights = run.depth * run.width**2
+    numbers += OPTIMISER_VECTORS * weights
+    if any(phase.optimizer in DENSE for phase in run.phase_list()):
+        numbers += weights**2 // 2
     size = numbers * DTYPES[run.dtype].itemsize
     wanted, room = processors * POINTS_TO_FILL // points, int(MEMORY * free) // size
     return max(min(wanted, room, MOST), 1)

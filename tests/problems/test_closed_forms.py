@@ -136,7 +136,7 @@ def test_the_truth_of_an_inverse_problem_does_not_follow_what_is_learned():
     problem = InverseHeat()
     expected = math.exp(-0.2 * math.pi**2 * 0.5)
     for k in (0.1, 0.15, 0.3):
-        problem.bind({"k": torch.tensor(k, dtype=torch.float64, requires_grad=True)})
+        problem = problem.bound({"k": torch.tensor(k, dtype=torch.float64, requires_grad=True)})
         assert at(problem, x=0.5, t=0.5)[0] == pytest.approx(expected, rel=1e-14)
 
 

@@ -249,8 +249,13 @@ def test_the_rule_of_auto():
         return members_that_fit(resolve({"problem": "burgers", **given}), 132, int(free))
 
     assert fit(preset="paper") == 1  # 22,000 points fill it
-    assert fit(preset="quick") == 7
-    assert fit(preset="quick", collocation=100, initial=10, boundary=10) == 32
+    few = {"preset": "paper", "collocation": 2000, "initial": 200, "boundary": 200}
+    assert fit(**few) == 7
+    assert fit(preset="paper", collocation=100, initial=10, boundary=10) == 32
     # 58 stacks of 6 x 2,400 x 64 numbers and 120 vectors of 50 x 64 x 64, half of which is free
-    assert fit(preset="quick", free=3 * 2 * 4 * (58 * 6 * 2400 * 64 + 120 * 50 * 64**2)) == 3
-    assert fit(preset="quick", free=0) == 1
+    assert fit(**few, free=3 * 2 * 4 * (58 * 6 * 2400 * 64 + 120 * 50 * 64**2)) == 3
+    assert fit(**few, free=0) == 1
+    # the same of 6 x 20 in float64, with half a matrix of its weights
+    weights = 6 * 20**2
+    numbers = 14 * 6 * 2400 * 20 + 120 * weights + weights**2 // 2
+    assert fit(preset="quick", free=3 * 2 * 8 * numbers) == 3
