@@ -37,6 +37,7 @@ def whole(squares, rows=7):
         if jacobian is None:
             jacobian = torch.full((squares.count, block.shape[1]), torch.nan, dtype=torch.float64)
         r[place], jacobian[place] = part, block
+    assert jacobian is not None
     return r, jacobian
 
 

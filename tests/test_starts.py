@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -40,11 +41,12 @@ def test_a_hard_ansatz_leaves_only_the_residual(name):
 
 def test_a_hard_ansatz_of_values_that_are_not_zero_blends_them():
     made = objective("helmholtz", hard="yes", set={"m": 1.3, "n": 0.7})
+    problem: Any = made.model.problem
     y = torch.linspace(-1, 1, 9, dtype=torch.float64)
     for x in (-1.0, 1.0):
         at = {"x": torch.full_like(y, x), "y": y}
         found = made.model.predict(at)["u"]
-        torch.testing.assert_close(found, made.model.problem.solution(**at), atol=1e-14, rtol=0)
+        torch.testing.assert_close(found, problem.solution(**at), atol=1e-14, rtol=0)
 
 
 class Missed(Problem):
@@ -88,9 +90,10 @@ def test_without_an_ansatz_yes_is_refused_and_auto_is_soft():
 
 def test_a_hard_run_is_read_back_as_one(runs: Path):
     result = pinnsig.solve("heat", runs=runs, hard="yes", figures=False, **SMALL)
-    at = {"x": 0.25, "t": 0.0}
     exact = torch.sin(torch.tensor(torch.pi / 4, dtype=torch.float64))
-    assert float(pinnsig.load(result.path).predict(**at)["u"][0]) == pytest.approx(float(exact))
+    assert float(pinnsig.load(result.path).predict(x=0.25, t=0.0)["u"][0]) == pytest.approx(
+        float(exact)
+    )
     assert pinnsig.resume(result.path, lbfgs=5, figures=False).iterations == 8
 
 

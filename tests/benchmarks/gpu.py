@@ -26,7 +26,7 @@ from pinnsig.initializers import Xavier
 from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan
 from pinnsig.jets.fused import FusedEngine, Tuning
 from pinnsig.networks import FFNN
-from pinnsig.optim import Adam, Measured
+from pinnsig.optim import Adam, Measured, drive
 from pinnsig.settings import resolve
 
 COORDINATES = ("x", "t")
@@ -149,8 +149,8 @@ def iterations(options: argparse.Namespace) -> None:
     objective = make_objective(settings, "fused")
     values, gradient, adam = objective.flat.values, objective.flat.gradient, Adam(1e-5)
 
-    def evaluate(direction: Tensor | None = None) -> Measured:
-        del direction
+    def evaluate(request: object = None) -> Measured:
+        del request
         return Measured(float(objective.evaluate().loss), 0.0, gradient)
 
     def timed(work: Callable[[], object]) -> float:
@@ -163,7 +163,7 @@ def iterations(options: argparse.Namespace) -> None:
             times.append(1e3 * (time.perf_counter() - begun))
         return statistics.median(times[5:])
 
-    alone, whole = timed(evaluate), timed(lambda: adam.step(values, evaluate))
+    alone, whole = timed(evaluate), timed(lambda: drive(adam.step(values), evaluate))
     print(f"evaluation {alone:.3f} ms, iteration of Adam {whole:.3f} ms: {whole - alone:.3f} more")
     print("\n".join(objective.notices))
 

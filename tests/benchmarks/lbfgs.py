@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from pinnsig.building import build, build_objective
-from pinnsig.optim import LBFGS, Measured
+from pinnsig.optim import LBFGS, Gradient, Measured, drive
 from pinnsig.settings import resolve
 
 HISTORY = 50
@@ -82,15 +82,18 @@ def pde(name: str) -> tuple[Loss, Tensor]:
 
 def ours(loss: Counted, start: Tensor, evaluations: int) -> None:
     """This package's."""
-    theta, optimizer = start.clone(), LBFGS(HISTORY, gradient_tolerance=0.0)
+    theta, optimizer, most = start.clone(), LBFGS(HISTORY, gradient_tolerance=0.0), evaluations
 
-    def evaluate(direction: Tensor | None = None) -> Measured:
+    def answer(request: Gradient) -> Measured | None:
+        if len(loss.lowest) >= most:
+            return None
         value, gradient = loss(theta)
-        return Measured(value, 0.0 if direction is None else float(direction @ gradient), gradient)
+        along = request.along
+        return Measured(value, 0.0 if along is None else float(along @ gradient), gradient)
 
     stop = None
     while stop is None:
-        stop = optimizer.step(theta, evaluate, lambda: len(loss.lowest) < evaluations).stop
+        stop = drive(optimizer.step(theta), answer).stop
 
 
 def scipys(loss: Counted, start: Tensor, evaluations: int) -> None:
@@ -161,9 +164,10 @@ def overhead(parameters: int, iterations: int) -> None:
 
     theta, mine = torch.ones(parameters), LBFGS(HISTORY, gradient_tolerance=0.0)
 
-    def evaluate(direction: Tensor | None = None) -> Measured:
+    def answer(request: Gradient) -> Measured:
         value, gradient = loss(theta)
-        return Measured(value, 0.0 if direction is None else float(direction @ gradient), gradient)
+        along = request.along
+        return Measured(value, 0.0 if along is None else float(along @ gradient), gradient)
 
     other = torch.nn.Parameter(torch.ones(parameters))
     theirs = torch.optim.LBFGS([other], max_iter=1, history_size=HISTORY, tolerance_grad=0,
@@ -174,7 +178,7 @@ def overhead(parameters: int, iterations: int) -> None:
         return value
 
     steps: dict[str, Callable[[], Any]] = {
-        "pinnsig": lambda: mine.step(theta, evaluate),
+        "pinnsig": lambda: drive(mine.step(theta), answer),
         "torch": lambda: theirs.step(closure),  # pyright: ignore[reportArgumentType]
     }
     times: dict[str, list[float]] = {name: [] for name in steps}

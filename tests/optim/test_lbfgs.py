@@ -128,7 +128,8 @@ def test_compact_form_equals_the_two_loop_recursion(pairs, seed):
     kept, g = [], np.zeros(n)
     for _ in range(pairs):
         s, g = rng.normal(size=(2, n))
-        assert memory.add(*map(torch.from_numpy, (s, spd @ s, g)))
+        pair, y, gradient = map(torch.from_numpy, (s, spd @ s, g))
+        assert memory.add(pair, y, gradient)
         kept = [*kept, (s, spd @ s)][-size:]
     q, alphas = g.copy(), []
     for s, y in reversed(kept):

@@ -50,7 +50,7 @@ def test_the_strong_wolfe_conditions_hold(name, first, c2):
 
 
 def test_a_wall_of_infinities_is_backed_away_from():
-    found = search(StrongWolfe(), *FUNCTIONS["wall"], 100.0)
+    found = search(StrongWolfe(), FUNCTIONS["wall"][0], FUNCTIONS["wall"][1], 100.0)
     assert found is not None
     assert 0 < found.t < 2
 

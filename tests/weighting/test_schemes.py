@@ -134,7 +134,9 @@ def test_what_is_met_best_is_not_raised_and_no_factor_passes_its_bound():
     made = objective(Poisson())
     scheme = GradientNorm(every=1, memory=0.0)
     weights = scheme.update(made, scheme.start(made), None, 1)
-    last = made.model.network.linears[-1]
+    network = made.model.network
+    assert isinstance(network, FFNN)
+    last = network.linears[-1]
     torch.nn.init.zeros_(last.weight)  # the boundary is met, and its gradient is zero
     torch.nn.init.constant_(last.bias, 1e-9)
     weights = scheme.update(made, weights, None, 2)
