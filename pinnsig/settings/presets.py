@@ -31,6 +31,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "collocation": 2_000,
         "initial": 200,
         "boundary": 200,
+        "checkpoint_every": 500,
         "weighting": "start-trace",
     },
     # as far as the time goes
@@ -44,6 +45,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "collocation": 4_000,
         "initial": 400,
         "boundary": 400,
+        "checkpoint_every": 1000,
         "weighting": "start-trace",
         "normalize": True,
         "hard": "auto",

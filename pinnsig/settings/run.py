@@ -114,7 +114,10 @@ class Settings:
         "N",
     )
     checkpoint_every: int = setting(
-        integer(0), "save all that resume needs every so many iterations; 0: at ends only", 100, "N"
+        integer(0),
+        "save all that resume needs every so many iterations; 0: at ends only  [preset]",
+        100,
+        "N",
     )
 
     def as_dict(self) -> dict[str, Any]:
