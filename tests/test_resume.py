@@ -92,6 +92,40 @@ def test_loss_weights_go_on_too(runs: Path, weighting: str):
     assert_same(straight.path, pinnsig.resume(stopped.path, figures=False).path)
 
 
+def test_a_preconditioner_goes_on_too(runs: Path):
+    flags = {**COUNTS, "phases": ["gncg:4,rank=20,refresh=3,products=15"], "figures": False}
+    straight = pinnsig.solve("burgers", runs=runs, **flags)
+    stopped = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(2)], **flags)
+    assert_same(straight.path, pinnsig.resume(stopped.path, figures=False).path)
+
+
+@pytest.mark.parametrize("phase", ["adam:6,every=2", "muon:6,points=rad,every=2", "adam:6"])
+def test_a_time_limit_right_after_new_points_or_weights_draws_them_once(
+    runs: Path, monkeypatch, phase: str
+):
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    class Late(Callback):
+        """Lets the time run out while iteration 5 is prepared."""
+
+        def recorded(self, record):
+            now[0] = 5.0 if record.iteration == 4 else now[0]
+
+    flags = {
+        **COUNTS, "phases": [phase], "weighting": "gradient-norm", "weighting_every": 2,
+        "figures": False,
+    }  # fmt: skip
+    straight = pinnsig.solve("burgers", runs=runs, **flags)
+    limited = pinnsig.solve("burgers", runs=runs, max_seconds=5.0, callbacks=[Late()], **flags)
+    assert (limited.stop, limited.iterations) == (TIME_LIMIT, 4)
+    resumed = pinnsig.resume(limited.path, max_seconds=50.0, figures=False)
+    assert weights_of(straight.path).keys() == weights_of(resumed.path).keys()
+    for name, tensors in weights_of(straight.path).items():
+        other = weights_of(resumed.path)[name]
+        assert all(torch.equal(tensor, other[key]) for key, tensor in tensors.items()), name
+
+
 def test_learned_coefficients_go_on_too(runs: Path, heat: Path):
     text = heat.read_text(encoding="utf-8").replace("above=0.0", "above=0.0, learn=True")
     heat.write_text(text, encoding="utf-8")

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 
 import pinnsig
 from pinnsig import Callback
+from pinnsig.errors import SettingsError
 from pinnsig.jets import choose_engine
 from pinnsig.objective import Objective
 from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Problem
@@ -189,3 +190,15 @@ def test_solve_works_outside_the_main_thread(runs: Path):
     worker.start()
     worker.join()
     assert results[0].stop == "iterations done"
+
+
+def test_what_does_not_fit_is_refused_before_weights_are_looked_for(runs: Path, monkeypatch):
+    def never(self, objective):
+        raise AssertionError("rows were computed")
+
+    monkeypatch.setattr("pinnsig.optim.gauss_newton.workspace.free_bytes", lambda device: 1e3)
+    monkeypatch.setattr("pinnsig.weighting.balancing.NTKTrace.speeds", never)
+    flags = {name: value for name, value in SMALL.items() if name not in ("adam", "lbfgs")}
+    with pytest.raises(SettingsError, match="take fewer points"):
+        pinnsig.solve("burgers", runs=runs, phases=["lm:3"], weighting="start-trace", **flags)
+    assert not runs.exists()

@@ -44,7 +44,7 @@ def suspicions(
         *_training(loss, loss_at_start, found, error, what),
         *_overfitting(found, error),
         *_unknown(known, found),
-        *_flat(comparisons),
+        *_flat(comparisons, error),
         *found.failures,
     ]
 
@@ -60,7 +60,7 @@ def _not_finite(comparisons: Mapping[str, Comparison], found: Judgement) -> Iter
         if not math.isfinite(summary["largest"]):
             where = _place(summary["at"])
             yield (
-                f"the residual of {term} is not finite at a point outside of training, {where}: "
+                f"the term {term} is not finite at a point outside of training, {where}: "
                 "a square root, logarithm or division in it may fail there"
             )
 
@@ -117,7 +117,10 @@ def _unknown(known: float | None, found: Judgement) -> Iterator[str]:
         yield "the error is not known: the residual at independent points tells nothing of it"
 
 
-def _flat(comparisons: Mapping[str, Comparison]) -> Iterator[str]:
+def _flat(comparisons: Mapping[str, Comparison], error: float | None) -> Iterator[str]:
+    """Fields that are as good as constant, unless the answer is known to be right."""
+    if error is not None and error <= NOTICEABLE_ERROR:
+        return
     for field, comparison in comparisons.items():
         values, reference = comparison.prediction, comparison.reference
         if reference is not None and _share_flat(reference) > MOSTLY_FLAT:

@@ -50,8 +50,9 @@ class ResidualBased(NewPoints):
     From a large set of candidates, points are drawn with probabilities proportional to
     |r|^k / mean(|r|^k) + c, without putting any back. With `added` = 0 they replace all
     collocation points (RAD); else so many join them (RAR-D). Points of conditions stay. For
-    systems, |r| is the 2-norm over the equations. Wu, Zhu, Tan, Kartha and Lu, Comput. Methods
-    Appl. Mech. Engrg. 403 (2023) 115671.
+    systems, |r| is the 2-norm over the equations. Candidates at which it is not finite are never
+    taken; where too few others are left, the points stay as they are. Wu, Zhu, Tan, Kartha and Lu,
+    Comput. Methods Appl. Mech. Engrg. 403 (2023) 115671.
 
     Args:
         draw: gives candidates.
@@ -87,6 +88,8 @@ class ResidualBased(NewPoints):
             raise SettingsError(f"{candidates} candidates are fewer than the {count} points chosen")
         pool = self.draw(number, candidates)["residual"].points
         sizes = objective.residual_sizes(torch.as_tensor(pool)).double().cpu().numpy()
+        if np.count_nonzero(np.isfinite(sizes)) < count:
+            return dict(objective.sites)
         stream = np.random.SeedSequence(self.seed, spawn_key=(number, *b"chosen"))
         chosen = choose(sizes, count, self.k, self.c, np.random.default_rng(stream))
         points = pool[chosen]
@@ -100,16 +103,18 @@ def choose(
 ) -> NDArray[np.intp]:
     """Which candidates are taken: `count` different indices, drawn by |r|^k / mean(|r|^k) + c.
 
-    Raises:
-        SettingsError: a residual that is not finite.
+    Args:
+        sizes: |r|, at least `count` of them finite; the others are not taken.
+        count, k, c: as above.
+        generator: of the choice.
     """
-    if not np.isfinite(sizes).all():
-        raise SettingsError("the residual is not finite at some candidate for a new point")
-    largest = sizes.max(initial=0.0)
-    power = (sizes / largest) ** k if largest > 0 else np.zeros_like(sizes)
+    usable = np.flatnonzero(np.isfinite(sizes))
+    finite = sizes[usable]
+    largest = finite.max(initial=0.0)
+    power = (finite / largest) ** k if largest > 0 else np.zeros_like(finite)
     mean = power.mean()
     density = (power / mean if mean > 0 else np.ones_like(power)) + c
-    usable = np.count_nonzero(density)
-    if usable < count:  # a residual of zero almost everywhere: the rest is as good as any
+    if np.count_nonzero(density) < count:  # zero almost everywhere: the rest is as good as any
         density = density + density.sum() * 1e-12 / len(density)
-    return generator.choice(len(sizes), count, replace=False, p=density / density.sum())
+    chosen = generator.choice(len(finite), count, replace=False, p=density / density.sum())
+    return usable[chosen]

@@ -36,6 +36,7 @@ def state_of(trainer: "Trainer") -> dict[str, Any]:
         "evaluations": objective.evaluations,
         "seconds": time.perf_counter() - trainer.begun,
         "draws": trainer.draws,
+        "prepared": trainer.prepared,
         "last_error": trainer.last_error,
         "ended": trainer.ended,
         "reports": [asdict(report) for report in trainer.reports],
@@ -92,6 +93,7 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
     trainer.best.values = state["best"].to(like, copy=True)
     trainer.best.loss, trainer.best.terms = state["best_loss"], state["best_terms"]
     trainer.draws, trainer.last_error = state["draws"], state["last_error"]
+    trainer.prepared = state.get("prepared", trainer.prepared)
     trainer.reports = reports
     trainer.begun = time.perf_counter() - state["seconds"]
     if trainer.weighting is not None and "weighting" in state:

@@ -47,6 +47,7 @@ class Trainer:
         notices: what a user should know of the optimisers, a line each.
         reports: of the phases that have begun.
         draws: how many times points were drawn anew.
+        prepared: number of the phase and iteration that points and weights were renewed for last.
         last_error: the relative L2 error when it was measured last.
         ended: whether a limit has ended all of training.
         loaded: whether it goes on from a state.
@@ -75,13 +76,14 @@ class Trainer:
         self.save, self.save_every = save, save_every
         self.reports: list[PhaseReport] = []
         self.draws = 0
+        self.prepared = [0, 0]
         self.last_error: float | None = None
         self.ended = False
         self.loaded = False
         self.begun = time.perf_counter()  # moved back by what a run took before it was resumed
+        self.notices = self._prepare_optimizers()  # refused before anything is computed
         if weighting is not None:
             self.answers.weights = weighting.start(objective)
-        self.notices = self._prepare_optimizers()
 
     @property
     def objective(self) -> Objective:
@@ -231,6 +233,10 @@ class Trainer:
         """What changes between iterations of a phase."""
         if isinstance(phase.optimizer, FirstOrder):
             phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
+        now = [len(self.reports), iteration]
+        if now == self.prepared:  # a limit ended training then and there, and it goes on
+            return
+        self.prepared = now
         if phase.every and iteration > 1 and (iteration - 1) % phase.every == 0:
             self._renew_points(phase)
             phase.optimizer.renew()

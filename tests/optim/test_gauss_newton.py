@@ -395,6 +395,15 @@ def test_a_start_that_is_not_finite_moves_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_gradient_that_is_not_finite_is_not_taken_for_none(kind):
+    task = LeastSquares(lambda x: torch.cat([torch.sqrt(x[:1]), x[1:] - 3]), [0.0, 1.0])
+    done = drive(kind().step(task.theta), task)
+    assert done.stop is None
+    assert math.isnan(done.loss)
+    assert task.theta.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_it_stops_where_the_loss_no_longer_changes(kind):
     task = LeastSquares(lambda x: torch.cat([x - 1, x**2 + 1]), [2.0])
     done, losses = run(kind(change_tolerance=1e-6, gradient_tolerance=0.0), task, 100)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import pinnsig
 from pinnsig.checkpoints import load_checkpoint
-from pinnsig.errors import SettingsError
+from pinnsig.problem import Box, Coefficient, Dirichlet, Problem
 from pinnsig.runs import RunDirectory
 from pinnsig.training.points import choose
 from tests.conftest import SMALL
@@ -44,9 +44,38 @@ def test_residuals_of_zero_still_give_points():
     assert 3 in choose(one, 4, 2.0, 0.0, np.random.default_rng(0))
 
 
-def test_a_residual_that_is_not_finite_is_refused():
-    with pytest.raises(SettingsError, match="not finite"):
-        choose(np.array([1.0, np.nan]), 1, 1.0, 1.0, np.random.default_rng(0))
+@given(st.integers(1, 40), st.integers(0, 10_000))
+def test_points_where_the_residual_is_not_finite_are_not_taken(count, seed):
+    generator = np.random.default_rng(seed)
+    finite = generator.exponential(size=40)
+    sizes = np.insert(finite, [0, 7, 33], [np.nan, np.inf, np.nan])
+    found = choose(sizes, count, 1.0, 1.0, np.random.default_rng(seed))
+    assert np.isfinite(sizes[found]).all()
+    same = choose(finite, count, 1.0, 1.0, np.random.default_rng(seed))
+    assert np.array_equal(sizes[found], finite[same])
+
+
+class Holed(Problem):
+    """Its residual is not finite on a part of the domain that a few points may miss."""
+
+    domain = Box(x=(0.0, 1.0))
+    hole = Coefficient(0.1)
+
+    def residual(self, u, x):
+        return u.x - torch.sqrt(x - self.hole)
+
+    def conditions(self):
+        yield Dirichlet(on="x-", u=1.0)
+
+
+@pytest.mark.parametrize("candidates", [None, 2])
+def test_a_run_whose_candidates_are_not_all_finite_goes_on(runs, candidates):
+    chosen = "" if candidates is None else f",candidates={candidates}"
+    flags = {**FLAGS, "collocation": 2, "sampler": "uniform", "seed": 2, "set": {"hole": 0.4}}
+    phases = [f"ssbroyden:6,points=rad,every=2{chosen}"]
+    result = pinnsig.solve(Holed, runs=runs, phases=phases, **flags)
+    assert result.iterations == 6
+    assert any("not finite at a point outside of training" in d for d in result.suspicious)
 
 
 def test_residual_sizes_are_those_of_the_loss():

@@ -104,7 +104,10 @@ class LM(Optimizer):
             return Step(loss, LIMIT, terms)
         model, solvers = self._linearize(rows, theta)
         target = Target.plain(model)
-        if not 2 * float(target.slope.abs().max()) > self.gradient_tolerance:
+        steepest = 2 * float(target.slope.abs().max())
+        if not math.isfinite(steepest):  # where the loss itself may be finite
+            return Step(math.nan, terms=terms)
+        if steepest <= self.gradient_tolerance:
             return Step(loss, CONVERGED_GRADIENT, terms)
         if not self.damping.value:
             self.damping.value = FIRST_DAMPING * solvers.scale()

@@ -99,7 +99,10 @@ class GaussNewtonCG(Optimizer):
             return Step(loss, terms=terms)
         assert measured.gradient is not None
         slope = measured.gradient / 2
-        if not 2 * float(slope.abs().max()) > self.gradient_tolerance:
+        steepest = 2 * float(slope.abs().max())
+        if not math.isfinite(steepest):  # where the loss itself may be finite
+            return Step(math.nan, terms=terms)
+        if steepest <= self.gradient_tolerance:
             return Step(loss, CONVERGED_GRADIENT, terms)
         if self.change_tolerance and self.change <= self.change_tolerance:
             return Step(loss, CONVERGED_CHANGE, terms)

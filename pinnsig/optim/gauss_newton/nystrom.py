@@ -40,6 +40,8 @@ class Nystrom:
             shift = 10 * shift  # differences round more than sums do
         half = torch.linalg.solve_triangular(lower, shifted.T, upper=False).T
         basis, roots, _ = torch.linalg.svd(half, full_matrices=False)
+        # by rows, as it comes back from a checkpoint: another order of sums rounds differently
+        basis = basis.clone(memory_format=torch.contiguous_format)
         return cls(basis, (roots.square() - shift).clamp(min=0))
 
     def solve(self, right: Tensor, damping: float) -> Tensor:
