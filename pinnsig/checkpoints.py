@@ -6,6 +6,7 @@ kept as `state.previous.safetensors` until the newest is whole.
 
 import hashlib
 import json
+import math
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ def save_checkpoint(directory: RunDirectory, state: dict[str, Any]) -> None:
 
     Args:
         directory: the run.
-        state: dicts, lists, texts, finite numbers, booleans, None, and tensors.
+        state: dicts, lists, texts, numbers, booleans, None, and tensors.
 
     Raises:
         RunError: it cannot be written; what was there before still is.
@@ -86,7 +87,7 @@ def _digest(text: str, tensors: dict[str, Tensor]) -> str:
 
 
 def _separate(value: Any, tensors: dict[str, Tensor], path: str = "") -> Any:
-    """The same data with the key of an entry of `tensors` in the place of each tensor."""
+    """The same data as JSON: the key of an entry of `tensors` in the place of each tensor."""
     if isinstance(value, Tensor):
         tensors[path] = value.detach().cpu().contiguous().clone()
         return {"tensor": path}
@@ -94,6 +95,8 @@ def _separate(value: Any, tensors: dict[str, Tensor], path: str = "") -> Any:
         return {key: _separate(item, tensors, f"{path}/{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_separate(item, tensors, f"{path}/{i}") for i, item in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no such numbers
+        return {"float": str(value)}
     return value
 
 
@@ -101,5 +104,7 @@ def _join(value: Any, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, dict):
         if set(value) == {"tensor"}:
             return tensors[value["tensor"]]
+        if set(value) == {"float"}:
+            return float(value["float"])
         return {key: _join(item, tensors) for key, item in value.items()}
     return [_join(item, tensors) for item in value] if isinstance(value, list) else value

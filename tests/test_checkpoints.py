@@ -48,6 +48,13 @@ def test_a_state_comes_back_as_it_was(run: RunDirectory):
     assert found["empty"].shape == (0, 4)
 
 
+def test_numbers_that_are_not_finite_come_back_too(run: RunDirectory):
+    save_checkpoint(run, {"loss": float("inf"), "terms": [float("nan"), -float("inf"), 1.0]})
+    found, _ = load_checkpoint(run)
+    assert found["loss"] == float("inf")
+    assert np.array_equal(found["terms"], [np.nan, -np.inf, 1.0], equal_nan=True)
+
+
 class Evil:
     def __reduce__(self):
         return os.system, ("echo run > evil.txt",)

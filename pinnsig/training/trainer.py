@@ -246,11 +246,19 @@ class Trainer:
             )
 
     def _renew_points(self, phase: Phase) -> None:
+        """Draw points anew; they stay where the loss is not finite at the new ones."""
         assert phase.new_points is not None
         self.draws += 1
-        sites = phase.new_points(self.objective, self.draws)
-        self.replace_objective(self.objective.changed(sites=sites))
-        self.best.reassess(self.objective)
+        present = self.objective.sites
+        for sites in (phase.new_points(self.objective, self.draws), present):
+            self.replace_objective(self.objective.changed(sites=sites))
+            self.best.reassess(self.objective)
+            if math.isfinite(self.best.loss):
+                return
+            self.watcher.noticed(
+                f"{phase.optimizer.name}: the loss is not finite at some of the new points: the "
+                "points stay as they are"
+            )
 
     def replace_objective(self, objective: Objective) -> None:
         """Go on with another objective on the same model."""

@@ -1,5 +1,6 @@
 """New points: fresh ones, and those where the residual is large."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -119,3 +120,18 @@ def test_rad_puts_points_where_the_residual_is_large(runs):
     points = sites_of(runs, phases, **flags)
     uniform = sites_of(runs, ["adam:300,lr=5e-3", "lbfgs:1,points=fresh"], **flags)
     assert points[:, 0].abs().median() < 0.8 * uniform[:, 0].abs().median()
+
+
+@pytest.mark.parametrize("phase", ["adam:6,every=2", "ssbroyden:6,every=2", "lm:6,every=2"])
+def test_new_points_at_which_the_loss_is_not_finite_are_not_taken(runs, phase):
+    heard: list[str] = []
+
+    class Hear(pinnsig.Callback):
+        def noticed(self, text):
+            heard.append(text)
+
+    flags = {**FLAGS, "collocation": 2, "sampler": "uniform", "seed": 2, "set": {"hole": 0.6}}
+    result = pinnsig.solve(Holed, runs=runs, phases=[phase], callbacks=[Hear()], **flags)
+    assert result.stop == "iterations done"
+    assert math.isfinite(result.best_loss)
+    assert any("not finite at some of the new points: the points stay" in text for text in heard)
