@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -116,6 +117,28 @@ def test_a_failed_step_leaves_the_parameters_where_they_were():
     _, stop = run(function, 5)
     assert stop == LINE_SEARCH_FAILED
     assert function.theta.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(("dtype", "told"), [(torch.float32, 1), (torch.float64, 0)])
+def test_a_line_search_that_is_kept_busy_in_float32_is_told_once(dtype, told):
+    scales = torch.logspace(0, 3, 30, dtype=dtype)
+    calls = itertools.count()
+
+    def answer(request):
+        """A quadratic that two of three trials cannot see."""
+        gradient = scales * theta
+        hidden = request.along is not None and next(calls) % 3 < 2
+        loss = math.inf if hidden else float(0.5 * gradient @ theta)
+        slope = 0.0 if request.along is None else float(gradient @ request.along)
+        return Measured(loss, slope, gradient)
+
+    theta, optimizer, notices = torch.ones(30, dtype=dtype), LBFGS(gradient_tolerance=0.0), []
+    for _ in range(60):
+        step = drive(optimizer.step(theta), answer)
+        assert step.stop is None
+        notices += [step.notice] if step.notice else []
+    assert len(notices) == told
+    assert all("float32" in notice and "dtype=float64" in notice for notice in notices)
 
 
 @settings(max_examples=20, deadline=None)
