@@ -39,7 +39,7 @@ def _option(setting: Field[Any], several: bool) -> Callable[[Any], Any]:
         return click.option(flag, setting.name, multiple=True, metavar=metavar, help=about,
                             callback=_pairs)  # fmt: skip
     if setting.type is bool:
-        both = f"{flag}/--no-{flag.removeprefix('--')}"
+        both = f"{flag}/--no-{flag.removeprefix('--')}"  # a flag beats what a preset or a file says
         return click.option(both, setting.name, default=None, help=about)
     if setting.default is not None and "[" not in about:
         about += f"  [{setting.default}]"

@@ -23,6 +23,13 @@ class PointData(Condition):
 
     def __init__(self, *, name: str | None = None, **columns: ArrayLike) -> None:
         super().__init__(name)
+        for key, values in columns.items():
+            each = values if isinstance(values, list | tuple) else [values]
+            if any(isinstance(value, Tensor) and value.requires_grad for value in each):
+                raise ProblemError(
+                    f"PointData: column {key} depends on a learned coefficient: what was measured "
+                    "stays as it is"
+                )
         try:
             self.columns = {k: np.atleast_1d(np.asarray(v, np.float64)) for k, v in columns.items()}
         except (TypeError, ValueError) as error:

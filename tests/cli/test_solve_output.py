@@ -60,6 +60,11 @@ def test_progress_tells_preset_reason_phases_and_terms(solve: Cli):
     assert "as asked" in solve("burgers", "--preset", "quick").err
 
 
+def test_a_flag_takes_back_what_a_preset_says(solve: Cli):
+    assert "inputs on [-1, 1]" in solve("heat", "--preset", "accurate").err
+    assert "inputs on [-1, 1]" not in solve("heat", "--preset", "accurate", "--no-normalize").err
+
+
 def test_progress_is_a_line_every_so_many_iterations(solve: Cli):
     lines = solve("burgers", "--adam", 100, "--lbfgs", 0).err.splitlines()
     assert sum(line.startswith("adam ") for line in lines) == 10

@@ -395,6 +395,24 @@ def test_a_start_that_is_not_finite_moves_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_jacobian_whose_squares_overflow_stops_by_name(kind):
+    task = LeastSquares(lambda x: 1e170 * x, [1e-40, 2e-40])
+    done = drive(kind().step(task.theta), task)
+    assert done.stop in (NO_STEP, None)
+    assert done.loss <= 5e260
+    assert task.theta.isfinite().all()
+
+
+def test_without_finite_residuals_nearby_there_is_no_preconditioner():
+    task = LeastSquares(lambda x: torch.sqrt(x[:1] - 1) + 1 + x[1:], [1 + 1e-7, 1.0])
+    optimizer = GaussNewtonCG()
+    done = drive(optimizer.step(task.theta), task)
+    assert optimizer.preconditioner is None
+    assert done.stop == NO_STEP
+    assert task.theta.tolist() == [1 + 1e-7, 1.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_gradient_that_is_not_finite_is_not_taken_for_none(kind):
     task = LeastSquares(lambda x: torch.cat([torch.sqrt(x[:1]), x[1:] - 3]), [0.0, 1.0])
     done = drive(kind().step(task.theta), task)

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+import pinnsig
 from pinnsig.errors import ProblemError
-from pinnsig.problem import Box, PointData
+from pinnsig.problem import Box, Coefficient, PointData, Problem
+from tests.conftest import SMALL
 
 PLANE = Box(x=(0.0, 1.0), t=(0.0, 1.0))
 
@@ -49,3 +51,20 @@ def test_residual_is_field_less_measured_value():
 def test_refused(columns, words):
     with pytest.raises(ProblemError, match=words):
         PointData(**columns).sites(PLANE, 1, draw)
+
+
+@pytest.mark.parametrize("held", [lambda s: s * torch.ones(2), lambda s: [s, 2 * s]])
+def test_measured_values_cannot_be_learned(runs, held):
+    class Scaled(Problem):
+        domain = Box(x=(0.0, 1.0))
+        s = Coefficient(2.0, learn=True)
+
+        def residual(self, u):
+            return u.x - u
+
+        def conditions(self):
+            yield PointData(x=[0.0, 1.0], u=held(self.s))
+
+    with pytest.raises(ProblemError, match="column u depends on a learned coefficient"):
+        pinnsig.solve(Scaled, runs=runs, **SMALL)
+    assert not runs.exists()

@@ -37,12 +37,12 @@ def product(theta: Tensor, v: Tensor) -> Product:
     return None if pulled is None else pulled.clone()
 
 
-def sketch(theta: Tensor, test: Tensor) -> Generator[Request, Any, Nystrom | None]:
-    """A preconditioner from the products with some vectors; None at a limit.
+def sketch(theta: Tensor, test: Tensor) -> Product:
+    """J^T J times some vectors, shape (P, rank); None at a limit.
 
     Args:
         theta: shape (P,).
-        test: shape (P, rank), orthonormal columns.
+        test: the vectors, shape (P, rank).
     """
     columns = []
     for column in test.T:
@@ -50,7 +50,7 @@ def sketch(theta: Tensor, test: Tensor) -> Generator[Request, Any, Nystrom | Non
         if found is None:
             return None
         columns.append(found)
-    return Nystrom.from_sketch(test, torch.stack(columns, 1))
+    return torch.stack(columns, 1)
 
 
 def solve(

@@ -171,7 +171,7 @@ class LM(Optimizer):
                 target = Target.plain(model)
                 continue
             self.damping.reject()
-            if predicted <= rounding * loss or square**0.5 <= shortest:
+            if not (predicted > rounding * loss and square**0.5 > shortest):
                 self.damping = Damping(first)
                 return NO_STEP
 

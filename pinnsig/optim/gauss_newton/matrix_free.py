@@ -150,9 +150,13 @@ class GaussNewtonCG(Optimizer):
         generator = torch.Generator().manual_seed(self.seed + self.steps)
         shape = len(theta), min(self.rank, len(theta))
         drawn = torch.randn(shape, generator=generator, dtype=theta.dtype).to(theta.device)
-        found = yield from sketch(theta, torch.linalg.qr(drawn).Q)
-        self.preconditioner = found or self.preconditioner
-        return found is not None
+        test = torch.linalg.qr(drawn).Q
+        found = yield from sketch(theta, test)
+        if found is None:
+            return False
+        # residuals nearby may not be finite: then there is none
+        self.preconditioner = Nystrom.from_sketch(test, found) if found.isfinite().all() else None
+        return True
 
     def renew(self) -> None:
         """See `Optimizer.renew`."""
