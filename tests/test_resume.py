@@ -1,8 +1,8 @@
 """Resuming: the weights are those of a run that was never interrupted, bit for bit."""
 
-import contextlib
 import itertools
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -134,25 +134,30 @@ def test_learned_coefficients_go_on_too(runs: Path, heat: Path):
     assert_same(straight.path, pinnsig.resume(stopped.path, figures=False).path)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be quick")
+def train(root: Path) -> None:
+    """The run of all phases, in a process of its own."""
+    torch.set_num_threads(1)
+    pinnsig.solve("burgers", runs=root, **FLAGS)
+
+
+@pytest.mark.skipif(
+    "forkserver" not in multiprocessing.get_all_start_methods(), reason="needs fork to be quick"
+)
 def test_killed_at_30_random_moments_nothing_is_lost(runs: Path, straight: Path):
     generator = np.random.default_rng(0)
+    # not from this process, whose threads a fork would lose
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pinnsig"])
     resumed = 0
     for trial in range(30):
         root = runs / str(trial)
-        child = os.fork()
-        if child == 0:
-            try:
-                pinnsig.solve("burgers", runs=root, **FLAGS)
-            finally:
-                os._exit(0)
+        child = context.Process(target=train, args=(root,))
+        child.start()
         moment = generator.integers(1, ITERATIONS)
-        while os.waitpid(child, os.WNOHANG) == (0, 0) and iterations_logged(root) < moment:
+        while child.is_alive() and iterations_logged(root) < moment:
             time.sleep(1e-3)
-        with contextlib.suppress(ProcessLookupError):  # it has ended
-            os.kill(child, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(child, 0)
+        child.kill()  # unless it has ended
+        child.join()
         (run,) = root.glob("*/*")
         try:
             pinnsig.resume(run, figures=False)
