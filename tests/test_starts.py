@@ -49,6 +49,21 @@ def test_a_hard_ansatz_of_values_that_are_not_zero_blends_them():
         torch.testing.assert_close(found, problem.solution(**at), atol=1e-14, rtol=0)
 
 
+class Wrong(Problem):
+    domain = Box(x=(0.0, 1.0))
+
+    def residual(self, u):
+        return u.xx
+
+    def hard_ansatz(self, n, x):
+        return {"v": x * n}
+
+
+def test_a_hard_ansatz_is_called_by_its_name_in_errors():
+    with pytest.raises(ProblemError, match=r"Wrong\.hard_ansatz must return 1 field"):
+        objective("Wrong", Wrong, hard="yes")
+
+
 class Missed(Problem):
     domain = Box(x=(0.0, 1.0), t=(0.0, 1.0))
 

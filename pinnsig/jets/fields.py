@@ -32,8 +32,9 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
         found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
     if len(found) != len(problem.fields) or not all(isinstance(jet, Jet) for jet in found):
+        own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it
         raise ProblemError(
-            f"{type(problem).__name__}.{name} must return {len(problem.fields)} field(s) made "
+            f"{type(problem).__name__}.{own} must return {len(problem.fields)} field(s) made "
             "from its outputs and coordinates by ordinary algebra"
         )
     return dict(zip(problem.fields, found, strict=True))
