@@ -94,9 +94,9 @@ def resume(
 ) -> None:
     """Go on with a run from its checkpoint.
 
-    RUN is its directory, wherever it is now. More iterations (--adam, --lbfgs) make a run longer
-    that has come to its end, --phase adds one, and limits, device, logging and saving may change;
-    what the weights and points were made with may not.
+    RUN is its directory, wherever it is now. More iterations (of its last phase: --adam, --lbfgs
+    or --broyden) make a run longer that has come to its end, --phase adds one, and limits, device,
+    logging and saving may change; what the weights and points were made with may not.
     """
 
     def work(callbacks: list[Callback]) -> Result:

@@ -80,7 +80,12 @@ class Settings:
     boundary: int = setting(integer(0), "boundary points in all, over all faces  [preset]")
     sampler: str = setting(word(), "lhs, uniform, sobol, halton or grid", "lhs")
     set: dict[str, Any] = setting(table, "a coefficient of the problem", {}, "NAME=VALUE")
-    weight: dict[str, float] = setting(weights, "the weight of a loss term", {}, "TERM=VALUE")
+    weight: dict[str, float] = setting(
+        weights,
+        "the weight of a loss term, or of all initial, boundary, data or residual ones",
+        {},
+        "TERM=VALUE",
+    )
     seed: int = setting(integer(0), "seed of weights and points", 0)
     dtype: str = setting(word(*DTYPES), "float32 or float64  [preset]", "float32")
     device: str = setting(word(), "auto, cpu, cuda, cuda:1 or mps", "auto")

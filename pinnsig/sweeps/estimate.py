@@ -12,7 +12,7 @@ from pinnsig.sweeps.table import DONE
 
 COSTLY = (
     "problem", "act", "depth", "width", "adam", "lbfgs", "broyden", "phases", "collocation",
-    "initial", "boundary", "dtype", "device", "engine", "preset",
+    "initial", "boundary", "dtype", "device", "engine", "preset", "max_seconds",
 )  # fmt: skip
 """What decides how long a run takes, about."""
 
@@ -37,7 +37,10 @@ def estimated_seconds(directory: SweepDirectory, todo: Sequence[str], workers: i
 
 
 def measured_seconds(member: Member) -> float:
-    """Seconds of a run, from the time of one evaluation; each iteration needs about one."""
+    """Seconds of a run, from the time of one evaluation; each iteration needs about one.
+
+    A limit on its time holds here too.
+    """
     parts = build(resolve(member.settings))
     objective = build_objective(parts)
     best = math.inf
@@ -45,7 +48,8 @@ def measured_seconds(member: Member) -> float:
         begun = time.perf_counter()
         objective.evaluate().loss.item()
         best = min(best, time.perf_counter() - begun)
-    return best * sum(phase.iterations for phase in parts.settings.phase_list())
+    iterations = sum(phase.iterations for phase in parts.settings.phase_list())
+    return min(best * iterations, parts.settings.max_seconds or math.inf)
 
 
 def _cost(member: Member) -> str:

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from pinnsig.errors import ActivationError, InitializerError, ProblemError, SettingsError
 from pinnsig.sweeps import Grid, make_grid
+from pinnsig.sweeps.estimate import measured_seconds
+from pinnsig.sweeps.grid import Member
 from pinnsig.sweeps.values import values_of
+from tests.conftest import SMALL
 
 SCALES = [0.1, 0.3, 0.5]
 
@@ -166,3 +169,9 @@ def test_a_grid_comes_back_from_json(tmp_path: Path):
     again = Grid(data["values"], tuple(data["zip"]))
     assert again == grid
     assert [m.name for m in again.members()] == [m.name for m in grid.members()]
+
+
+def test_a_limit_on_time_holds_for_the_estimate_too():
+    member = Member({"problem": "burgers", **SMALL, "adam": 10**9, "max_seconds": 7.5})
+    assert measured_seconds(member) == 7.5
+    assert measured_seconds(Member({**member.settings, "max_seconds": None})) > 7.5
