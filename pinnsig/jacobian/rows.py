@@ -1,5 +1,6 @@
 """Residuals and their derivatives in the parameters, point by point."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,7 +38,11 @@ class Rows:
 
 
 def jacobian_blocks(
-    objective: Objective, rows: int, out: Tensor | None = None, weights: Weights | None = None
+    objective: Objective,
+    rows: int,
+    out: Tensor | None = None,
+    weights: Weights | None = None,
+    sample: int | None = None,
 ) -> Iterator[Rows]:
     """All rows of an objective at its present parameters, a bounded number at a time.
 
@@ -48,6 +53,7 @@ def jacobian_blocks(
             and over: rows are to be used up before the next ones are asked for. None means fresh
             memory for each, which can cost as much as all the arithmetic.
         weights: what is minimised has; None for the objective's own.
+        sample: about so many points of each block, in runs spread over it; None for all.
 
     Raises:
         DerivativeError: see `residual_jacobian`.
@@ -62,7 +68,8 @@ def jacobian_blocks(
         if weights.points is not None and block is objective.blocks[0]:
             of_points = weights.points.square()
         step = max(rows // count, 1)
-        for start in range(0, length, step):
+        apart = 1 if sample is None else math.ceil(length / sample)
+        for start in range(0, length, step * apart):
             stop = min(start + step, length)
             span = slice(start * block.stride, stop * block.stride)
             into = None if out is None else out[: count * (stop - start)]

@@ -12,6 +12,7 @@ from pinnsig.objective import Objective, Weights
 from pinnsig.weighting.base import Weighting
 
 ROWS = 256  # of a Jacobian that are held at a time
+SAMPLE = 4000  # points of a term that tell its trace
 
 
 class Balancing(Weighting):
@@ -141,7 +142,7 @@ class NTKTrace(Balancing):
         """See `Balancing.speeds`: traces."""
         index = {name: i for i, name in enumerate(objective.term_names)}
         sums, counts = torch.zeros(2, len(index), dtype=torch.float64)
-        for rows in jacobian_blocks(objective, ROWS):
+        for rows in jacobian_blocks(objective, ROWS, sample=SAMPLE):
             i = index[rows.term]
             sums[i] += rows.jacobian.square().sum(dtype=objective.weights.terms.dtype).cpu()
             counts[i] += len(rows.residual)

@@ -16,7 +16,7 @@ from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Box, Dirichlet, Problem
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.training import Phase, Trainer
-from pinnsig.weighting import WEIGHTINGS, Attention, GradientNorm, NTKTrace
+from pinnsig.weighting import WEIGHTINGS, Attention, GradientNorm, NTKTrace, balancing
 from tests.training.test_trainer import Records
 
 
@@ -113,6 +113,15 @@ def test_ntk_traces_become_equal():
         traces.append(total / len(block))
     expected = [min(sum(traces) / trace, NTKTrace.largest) for trace in traces]
     assert weights.terms.tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_sample_of_points_tells_the_traces(monkeypatch):
+    made = objective(Poisson(), width=6, n=2000)
+    whole = NTKTrace().speeds(made)
+    monkeypatch.setattr(balancing, "SAMPLE", 500)
+    monkeypatch.setattr(balancing, "ROWS", 50)
+    torch.testing.assert_close(NTKTrace().speeds(made), whole, rtol=0.1, atol=0)
+    assert not torch.equal(NTKTrace().speeds(made), whole)
 
 
 def test_the_memory_is_a_moving_average():
