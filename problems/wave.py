@@ -28,11 +28,6 @@ class Wave(Problem):
         yield Initial(u=lambda x: torch.sin(math.pi * x) + torch.sin(4 * math.pi * x) / 2, u_t=0.0)
         yield Dirichlet(on="x", u=0.0)
 
-    def hard_ansatz(self, n, x, t):
-        """sin(pi x) + sin(4 pi x) / 2 + t² x (1 - x) n."""
-        start = torch.sin(math.pi * x) + torch.sin(4 * math.pi * x) / 2
-        return t**2 * x * (1 - x) * n + start
-
     def solution(self, x: Tensor, t: Tensor) -> Tensor:
         """sin(pi x) cos(c pi t) + sin(4 pi x) cos(4 c pi t) / 2, shape (N,)."""
         first = torch.sin(math.pi * x) * torch.cos(self.c * math.pi * t)
