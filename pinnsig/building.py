@@ -18,7 +18,7 @@ from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings
+from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
 
 HARD_CHECKS = 64  # points of a group
 HARD_TOLERANCE = 1e-16
@@ -85,7 +85,7 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
 def _dense_notices(settings: Settings) -> tuple[str, ...]:
     """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
     usual = PRESETS[settings.preset] if settings.preset else PRESETS["paper"]
-    weights = settings.depth * settings.width**2
+    weights = hidden_weights(settings.depth, settings.width)
     replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
     if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
         return ()

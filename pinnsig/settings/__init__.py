@@ -3,7 +3,7 @@
 from pinnsig.settings.files import read_config, read_table
 from pinnsig.settings.phases import PhaseSettings, parse_phase, phase_table
 from pinnsig.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
-from pinnsig.settings.run import COUNTS, Settings, check_settings
+from pinnsig.settings.run import COUNTS, Settings, check_settings, hidden_weights
 
 __all__ = [
     "COUNTS",
@@ -14,6 +14,7 @@ __all__ = [
     "PhaseSettings",
     "Settings",
     "check_settings",
+    "hidden_weights",
     "parse_phase",
     "phase_table",
     "read_config",

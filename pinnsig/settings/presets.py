@@ -5,7 +5,7 @@ from typing import Any
 
 from pinnsig.devices import choose_device
 from pinnsig.errors import SettingsError
-from pinnsig.settings.run import COUNTS, Settings, check_settings
+from pinnsig.settings.run import COUNTS, Settings, check_settings, hidden_weights
 
 PRESETS: dict[str, dict[str, Any]] = {
     # the protocol of the paper's appendix C.4
@@ -93,11 +93,12 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
         usual["broyden"] = 0
     depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
-    if "broyden" not in checked and usual["broyden"] and depth * width**2 > DENSE_WEIGHTS:
+    large = hidden_weights(depth, width) > DENSE_WEIGHTS
+    if "broyden" not in checked and usual["broyden"] and large:
         usual |= {"lbfgs": usual["lbfgs"] + usual["broyden"], "broyden": 0}
     name = checked.get("device", Settings.device)
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
     merged = {**usual, **checked, "preset": preset}
-    device = choose_device(checked.get("device", Settings.device), merged["dtype"])
+    device = choose_device(name, merged["dtype"])
     return Settings(**{**merged, "device": str(device)})

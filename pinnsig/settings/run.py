@@ -32,6 +32,11 @@ REDRAW = 300
 """Iterations of self-scaled Broyden between one draw of collocation points and the next."""
 
 
+def hidden_weights(depth: int, width: int) -> int:
+    """Return about how many weights a network has, from its hidden layers."""
+    return depth * width**2
+
+
 @dataclass(frozen=True)
 class Settings:
     """All settings of one run; None means that a preset or a rule decides (see `resolve`)."""

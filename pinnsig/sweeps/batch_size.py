@@ -12,14 +12,14 @@ import torch
 
 from pinnsig.devices import DTYPES
 from pinnsig.errors import SettingsError
-from pinnsig.settings import Settings
+from pinnsig.optim import OPTIMIZERS, SSBroyden
+from pinnsig.settings import Settings, hidden_weights
 
 POINTS_TO_FILL = 128  # a multiprocessor: eight of the fused engine's blocks
 MEMORY = 0.5  # of what is free
 MOST = 32
 PARTIALS = 6  # carried at each point, about
 SPARE_STACKS = 8  # beside those of the layers
-DENSE = ("bfgs", "ssbfgs", "ssbroyden")  # which hold half a matrix
 OPTIMISER_VECTORS = 120  # of L-BFGS: fifty pairs, and what else is as long
 
 
@@ -57,9 +57,9 @@ def members_that_fit(run: Settings, processors: int, free: int) -> int:
     """
     points = run.collocation + run.initial + run.boundary
     numbers = (run.depth + SPARE_STACKS) * PARTIALS * points * run.width
-    weights = run.depth * run.width**2
+    weights = hidden_weights(run.depth, run.width)
     numbers += OPTIMISER_VECTORS * weights
-    if any(phase.optimizer in DENSE for phase in run.phase_list()):
+    if any(issubclass(OPTIMIZERS[phase.optimizer], SSBroyden) for phase in run.phase_list()):
         numbers += weights**2 // 2
     size = numbers * DTYPES[run.dtype].itemsize
     wanted, room = processors * POINTS_TO_FILL // points, int(MEMORY * free) // size

@@ -66,8 +66,7 @@ class Balancing(Weighting):
         if (iteration - 1) % self.every:
             return present
         assert self.factors is not None
-        targets = self.targets(objective)
-        targets = torch.where(targets.isfinite(), targets, self.factors)
+        targets = _where_finite(self.targets(objective), self.factors)
         self.factors = self.memory * self.factors + (1 - self.memory) * targets
         return self.start(objective)
 
@@ -85,6 +84,10 @@ class Balancing(Weighting):
         """See `Weighting.load`."""
         del objective
         self.factors = state["factors"]
+
+
+def _where_finite(factors: Tensor, otherwise: Tensor) -> Tensor:
+    return torch.where(factors.isfinite(), factors, otherwise)
 
 
 class GradientNorm(Balancing):
@@ -162,7 +165,7 @@ class StartTrace(NTKTrace):
         if self.factors is None:
             speeds = self.speeds(objective).double().cpu()
             factors = (speeds.max() / speeds).clamp(max=self.largest)
-            self.factors = torch.where(factors.isfinite(), factors, torch.ones_like(factors))
+            self.factors = _where_finite(factors, torch.ones_like(factors))
         return super().start(objective)
 
     def update(
