@@ -13,6 +13,7 @@ from pinnsig.errors import ProblemError, SettingsError
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.jets import input_count
 from pinnsig.jets.fields import guarded
+from pinnsig.memory import in_words
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
@@ -90,7 +91,7 @@ def _dense_notices(settings: Settings) -> tuple[str, ...]:
     if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
         return ()
     return (
-        f"the matrix of self-scaled Broyden would take {4 * weights**2 / 1e9:.2g} GB for some "
+        f"the matrix of self-scaled Broyden would take {in_words(4 * weights**2)} for some "
         f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
         "--phase lm:100 where J fits, goes on",
     )

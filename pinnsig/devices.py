@@ -1,23 +1,10 @@
 """Choosing where a run computes, and refusing what is not there before anything starts."""
 
-from pathlib import Path
-
 import torch
 
 from pinnsig.errors import DeviceError
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
-
-CONTROL_GROUPS = (
-    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    (
-        "/sys/fs/cgroup/memory",
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
-)
-"""Folder, limit, use, and what of the use is given up on demand; versions 2 and 1."""
 
 
 def choose_device(name: str, dtype: str) -> torch.device:
@@ -51,31 +38,3 @@ def choose_device(name: str, dtype: str) -> torch.device:
                 f"device {name} is not there: this machine has cuda:0 to cuda:{count - 1}"
             )
     return torch.device(name)
-
-
-def available_memory(device: torch.device) -> int | None:
-    """Bytes that can still be had on a device; None where the system does not tell.
-
-    On a CPU the limit of a control group counts as well as the machine's memory.
-    """
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    if device.type != "cpu":
-        return None
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        amounts = dict(line.split(":", 1) for line in lines)
-        free = [1024 * int(amounts["MemAvailable"].split()[0])]
-    except (OSError, ValueError, KeyError):
-        return None
-    free += [left for group in CONTROL_GROUPS if (left := _left_to_group(*group)) is not None]
-    return max(0, min(free))
-
-
-def _left_to_group(folder: str, limit: str, used: str, cached: str) -> int | None:
-    try:
-        most, taken = (int((Path(folder) / name).read_text()) for name in (limit, used))
-        lines = (Path(folder) / "memory.stat").read_text().splitlines()
-        return most - taken + int(dict(line.split() for line in lines)[cached])
-    except (OSError, ValueError, KeyError):  # not there, or "max"
-        return None

@@ -8,6 +8,10 @@ from torch import Tensor, nn
 
 from pinnsig.activations import Activation, join
 from pinnsig.activations.joined import joined_factors
+from pinnsig.memory import require
+
+TRAINED_COPIES = 6  # weights, gradient, the best and the last ones, two moments
+LAYER_BYTES = 8_000  # of torch's own objects
 
 
 class FFNN(nn.Module):
@@ -21,6 +25,9 @@ class FFNN(nn.Module):
         depth: number of hidden layers, L >= 1.
         width: units in each hidden layer.
         activation: the hidden activation f.
+
+    Raises:
+        SettingsError: its weights do not fit into memory.
     """
 
     def __init__(
@@ -34,6 +41,7 @@ class FFNN(nn.Module):
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__()
+        _require_memory(inputs, outputs, depth, width, dtype, torch.device(device))
         sizes = [inputs, *[width] * depth, outputs]
         self.activation = activation
         self.depth = depth
@@ -62,6 +70,18 @@ class FFNN(nn.Module):
         for layer in hidden:
             x = self.activation(layer(x))
         return last(x)
+
+
+def _require_memory(
+    inputs: int, outputs: int, depth: int, width: int, dtype: torch.dtype, device: torch.device
+) -> None:
+    weights = (inputs + 1) * width + (depth - 1) * (width + 1) * width + (width + 1) * outputs
+    require(
+        weights * dtype.itemsize * TRAINED_COPIES + depth * LAYER_BYTES,
+        f"{weights:,} weights of a network of {depth:,} layers of {width:,} units",
+        "take fewer layers or fewer units",
+        device,
+    )
 
 
 class Stack:

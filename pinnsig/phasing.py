@@ -7,8 +7,10 @@ import torch
 from pinnsig.building import Parts, run_sites
 from pinnsig.devices import DTYPES
 from pinnsig.errors import DeviceError, SettingsError
+from pinnsig.memory import require
 from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
 from pinnsig.problem import Sites
+from pinnsig.sampling import COORDINATE_BYTES
 from pinnsig.settings import PhaseSettings
 from pinnsig.training import Fresh, NewPoints, Phase, ResidualBased
 from pinnsig.weighting import WEIGHTINGS, Weighting
@@ -80,6 +82,7 @@ def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
         raise SettingsError(
             f"candidates = {phase.candidates} are fewer than the {chosen} points to choose"
         )
+    _require_memory(parts, phase, chosen)
     return ResidualBased(
         lambda number, count: _draw(parts, number, count),
         parts.settings.seed,
@@ -87,6 +90,20 @@ def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
         k if phase.rad_k is None else phase.rad_k,
         c if phase.rad_c is None else phase.rad_c,
         0 if kind == "rad" else chosen,
+    )
+
+
+def _require_memory(parts: Parts, phase: PhaseSettings, chosen: int) -> None:
+    """Refuse more candidates, or added points in the end, than memory holds."""
+    dimensions = parts.problem.domain.dimensions
+    candidates = phase.candidates or 10 * chosen
+    added = 0
+    if phase.points == "rar-d":
+        added = chosen * (1 + phase.iterations // (phase.every or phase.iterations or 1))
+    require(
+        (candidates + added) * dimensions * COORDINATE_BYTES,
+        f"{phase.optimizer}: {candidates:,} candidates and {added:,} added points",
+        "take fewer candidates, fewer added points or draw them less often",
     )
 
 

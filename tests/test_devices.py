@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from pinnsig import devices
 from pinnsig.devices import choose_device
 from pinnsig.errors import DeviceError
 
@@ -47,15 +46,3 @@ def test_absent(monkeypatch: pytest.MonkeyPatch):
             choose_device(name, "float32")
     with pytest.raises(DeviceError, match="mps has no float64"):
         choose_device("mps", "float64")
-
-
-def test_free_memory_is_known_and_heeds_a_control_group(monkeypatch, tmp_path):
-    cpu = torch.device("cpu")
-    free = devices.available_memory(cpu)
-    assert free is None or 0 < free < 2**50
-    (tmp_path / "max").write_text("3000\n")
-    (tmp_path / "used").write_text("1500\n")
-    (tmp_path / "memory.stat").write_text("anon 900\ninactive_file 500\n")
-    groups = (str(tmp_path), "max", "used", "inactive_file"), ("/nowhere", "max", "used", "file")
-    monkeypatch.setattr(devices, "CONTROL_GROUPS", groups)
-    assert devices.available_memory(cpu) in (None, 2000)

@@ -11,6 +11,7 @@ import torch
 from pinnsig.activations import Activation
 from pinnsig.calibration.quadrature import Array, normal_expectation
 from pinnsig.errors import CalibrationError
+from pinnsig.memory import require
 
 _LINEAR = 1e-280  # E[f^2] below: f is linear there, and f^2 would leave the normal doubles
 _BLOCK = 2048  # torch starts threads above, whose meeting costs more than these few values
@@ -91,10 +92,11 @@ def layerwise(
         (q, chi), each of shape (depth,), for layers 1 to L.
 
     Raises:
-        CalibrationError: depth < 1, or a variance is not finite.
+        CalibrationError: depth < 1 or too large for memory, or a variance is not finite.
     """
     if not depth >= 1:
         raise CalibrationError(f"depth must be at least 1, not {depth}")
+    require(16 * depth, f"figures of {depth:,} layers", "take fewer layers", error=CalibrationError)
     q, chis = np.empty(depth), np.empty(depth)
     variance = weight_variance * q_0 + sigma_b**2
     for layer in range(depth):

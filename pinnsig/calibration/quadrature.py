@@ -11,6 +11,7 @@ from pinnsig.errors import CalibrationError
 
 Array = NDArray[np.float64]
 
+MOST_NODES = 100_000
 _REACH = 12.0  # the normal density beyond is below 1e-31
 _PANELS = 64  # halvings towards 0: the innermost panel is 1e-18 wide
 _SPLITS = (1, 4, 16, 64)  # of each panel, until two orders agree
@@ -55,13 +56,18 @@ def gauss_hermite(n: int) -> tuple[Array, Array]:
     below the smallest double, which are 0.
 
     Raises:
-        CalibrationError: n is not an integer >= 1.
+        CalibrationError: n is not an integer >= 1, or too large.
 
     Source: Townsend, Trogdon, Olver, IMA J. Numer. Anal. 36 (2016), as in SciPy; numpy's
     `hermgauss` has no finite weights above order 370.
     """
     if n != int(n) or n < 1:
         raise CalibrationError(f"a Gauss-Hermite rule needs a whole number of nodes >= 1, not {n}")
+    if n > MOST_NODES:
+        raise CalibrationError(
+            f"a Gauss-Hermite rule of {int(n):,} nodes cannot be: at most {MOST_NODES:,}, of which "
+            "all but some hundreds have no weight in double precision"
+        )
     x, w = roots_hermitenorm(int(n))
     return _frozen(x), _frozen(w / np.sum(w))
 

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from pinnsig.devices import available_memory
-from pinnsig.errors import SettingsError
+from pinnsig.memory import in_words, require
 from pinnsig.optim.base import Layout
 from pinnsig.optim.dense import DenseInverse
 from pinnsig.optim.quasi_newton import QuasiNewton
@@ -53,19 +52,19 @@ class SSBroyden(QuasiNewton):
         Raises:
             SettingsError: H, with what a checkpoint of it takes, is larger than the memory left.
         """
-        count, kind = layout.parameters, f"{layout.device.type}"
+        count = layout.parameters
         held = stored_bytes(layout.parameters, layout.dtype, layout.device)
         copied = layout.dtype.itemsize * count * (count + 1) // 2
-        free = available_memory(layout.device)
-        if free is not None and held + copied > free:
-            raise SettingsError(
-                f"{self.name}: {count:,} parameters take {held:,} bytes for the inverse Hessian "
-                f"and {copied:,} for a copy of it in checkpoints, but {free:,} are free on {kind}: "
-                "choose lm (Gauss-Newton) or lbfgs, or a smaller network"
-            )
+        require(
+            held + copied,
+            f"{self.name}: the inverse Hessian of {count:,} parameters ({in_words(held)}) and its "
+            f"copy in checkpoints ({in_words(copied)}) on {layout.device.type}",
+            "choose lm (Gauss-Newton) or lbfgs, or a smaller network",
+            layout.device,
+        )
         notes = []
         if held > NOTABLE_BYTES:
-            notes.append(f"its inverse Hessian takes {held / 1e9:.1f} GB")
+            notes.append(f"its inverse Hessian takes {in_words(held)}")
         if layout.device.type == "cpu" and not compiled(layout.dtype):
             notes.append(
                 "without a C compiler an iteration takes about four times as long beside the loss"

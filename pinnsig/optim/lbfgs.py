@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
+from pinnsig.memory import require
+from pinnsig.optim.base import Layout
 from pinnsig.optim.memory import Memory
 from pinnsig.optim.quasi_newton import QuasiNewton
 
@@ -35,6 +37,19 @@ class LBFGS(QuasiNewton):
         if history < 1:
             raise SettingsError(f"lbfgs: history = {history} must be >= 1")
         self.history = history
+
+    def prepare(self, layout: Layout) -> None:
+        """See `Optimizer.prepare`.
+
+        Raises:
+            SettingsError: the pairs do not fit into memory.
+        """
+        require(
+            2 * (self.history + 1) * layout.parameters * layout.dtype.itemsize,
+            f"lbfgs: {self.history:,} pairs of vectors of {layout.parameters:,} parameters",
+            "take a smaller history or a smaller network",
+            layout.device,
+        )
 
     def start_curvature(self, theta: Tensor) -> Memory:
         """See `QuasiNewton.start_curvature`."""

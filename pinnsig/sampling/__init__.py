@@ -11,9 +11,10 @@ from pinnsig.sampling.samplers import (
     sobol,
     uniform,
 )
-from pinnsig.sampling.sites import Counts, draw_sites
+from pinnsig.sampling.sites import COORDINATE_BYTES, Counts, draw_sites
 
 __all__ = [
+    "COORDINATE_BYTES",
     "SAMPLERS",
     "Counts",
     "Sampler",

@@ -7,9 +7,13 @@ from itertools import islice
 import numpy as np
 
 from pinnsig.errors import SamplingError
+from pinnsig.memory import require
 from pinnsig.problem import Condition, Problem, Sites
 from pinnsig.problem.condition import split_evenly
 from pinnsig.sampling.samplers import Array, sampler_function
+
+COORDINATE_BYTES = 32
+"""Of each coordinate of a point: as drawn, as placed, and in the type that is trained in."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,13 @@ def draw_sites(
     function = sampler_function(sampler)
     _checked_integer(seed, "seed", 0)
     _checked_integer(draw_number, "draw number", 0)
+    total = counts.collocation + counts.initial + counts.boundary
+    require(
+        total * problem.domain.dimensions * COORDINATE_BYTES,
+        f"{total:,} points of {problem.domain.dimensions} coordinates",
+        "take fewer points",
+        error=SamplingError,
+    )
     domain, terms = problem.domain, problem.terms()
     shares = _shares(problem, terms, counts)
     for term, condition in terms.items():

@@ -15,6 +15,10 @@ from pinnsig.activations import Activation
 from pinnsig.building import weight_generator
 from pinnsig.errors import SignalError
 from pinnsig.initializers import Initializer, Scales
+from pinnsig.memory import require
+
+WEIGHT_BYTES = 24  # as drawn, as used, and beside those of the next layer
+LAYER_BYTES = 400  # of what is reported of a layer
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class RandomNetwork:
         seed: of the weights.
 
     Raises:
-        SignalError: depth or width is below 1.
+        SignalError: depth or width is below 1, or does not fit into memory.
     """
 
     activation: Activation
@@ -63,6 +67,13 @@ class RandomNetwork:
         for name, value in (("depth", self.depth), ("width", self.width)):
             if value < 1:
                 raise SignalError(f"the {name} of a network must be at least 1, not {value}")
+        require(
+            self.width**2 * WEIGHT_BYTES + self.depth * LAYER_BYTES,
+            f"a layer of {self.width:,} x {self.width:,} weights and figures of {self.depth:,} "
+            "layers",
+            "take fewer layers or fewer units",
+            error=SignalError,
+        )
 
     @property
     def scales(self) -> Scales:
@@ -124,7 +135,14 @@ def normal_inputs(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Inputs with entries N(0, 1), shape (count, size); the stream is not that of the weights."""
+    """Inputs with entries N(0, 1), shape (count, size); the stream is not that of the weights.
+
+    Raises:
+        SignalError: they do not fit into memory.
+    """
+    require(
+        16 * count * size, f"{count:,} inputs of size {size:,}", "take fewer", error=SignalError
+    )
     generator = weight_generator(seed + _INPUT_STREAM)
     x = torch.randn((count, size), generator=generator, dtype=torch.float64)
     return x.to(device, dtype)

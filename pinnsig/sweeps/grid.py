@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -19,6 +20,7 @@ from pinnsig.sweeps.values import values_of
 
 DEFAULTS = Settings().as_dict()
 TABLES = ("set", "weight")  # settings that hold settings
+MOST_MEMBERS = 100_000
 SLUG = 100  # characters of a name before its digest
 
 
@@ -113,7 +115,8 @@ def make_grid(given: Mapping[str, Any], zip: bool | Sequence[str] = False) -> Gr
         zip: the settings whose values are paired in place of combined; True: all with several.
 
     Raises:
-        SettingsError: an unknown name, a value that cannot be, or lengths that cannot be paired.
+        SettingsError: an unknown name, a value that cannot be, lengths that cannot be paired, or
+            too many runs.
     """
     check_settings({name: None for name in given})  # names that do not exist
     values: dict[str, list[Any]] = {}
@@ -132,7 +135,14 @@ def make_grid(given: Mapping[str, Any], zip: bool | Sequence[str] = False) -> Gr
     if "problem" not in values:
         raise SettingsError("no problem is named, such as burgers")
     values["problem"] = [absolute(name) for name in values["problem"]]
-    return Grid(values, _zipped(values, zip))
+    zipped = _zipped(values, zip)
+    count = math.prod(len(found) for name, found in values.items() if name not in zipped)
+    count *= len(values[zipped[0]]) if zipped else 1
+    if count > MOST_MEMBERS:
+        raise SettingsError(
+            f"the grid has {count:,} runs, and a sweep at most {MOST_MEMBERS:,}: take fewer values"
+        )
+    return Grid(values, zipped)
 
 
 def _zipped(values: Mapping[str, list[Any]], zip: bool | Sequence[str]) -> tuple[str, ...]:

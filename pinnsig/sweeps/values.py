@@ -17,6 +17,7 @@ from pinnsig.errors import SettingsError
 from pinnsig.settings import Settings
 
 DIGITS = 12  # of the numbers of a range, so that 0.1:0.3:3 holds 0.2 and not its neighbour
+MOST_VALUES = 100_000  # of a range
 _PARAMETER = re.compile(r"\s*[A-Za-z_]\w*\s*=")
 _RANGE = re.compile(r"(log:)?([^:]+):([^:]+):([^:]+)")
 
@@ -102,6 +103,10 @@ def _numbers(name: str, text: str, kind: Callable[[Any], Any]) -> list[Any]:
         raise SettingsError(f"{name} = {text!r} has no value: its count must be at least 1")
     if log and not (start > 0 and stop > 0):
         raise SettingsError(f"{name} = {text!r}: both ends of a log range must be above 0")
+    if many > MOST_VALUES:
+        raise SettingsError(
+            f"{name} = {text!r} has {many:,} values: at most {MOST_VALUES:,} can be"
+        )
     found = (np.geomspace if log else np.linspace)(start, stop, many)
     rounded = [float(f"{value:.{DIGITS}g}") for value in found]
     if kind is int and not all(value.is_integer() for value in rounded):

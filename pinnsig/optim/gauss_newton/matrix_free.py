@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import SettingsError
+from pinnsig.memory import in_words, require
 from pinnsig.optim.base import (
     LIMIT,
     Gradient,
@@ -84,10 +85,14 @@ class GaussNewtonCG(Optimizer):
                 "rounds away: take --dtype float64, or a phase with dtype=float64"
             )
         cells = layout.parameters * (2 * min(self.rank, layout.parameters) + 10)
-        return (
-            f"{self.name}: no matrix for {layout.rows:,} residuals and {layout.parameters:,} "
-            f"parameters, {8e-9 * cells:.2g} GB"
+        what = f"{layout.rows:,} residuals and {layout.parameters:,} parameters"
+        require(
+            8 * cells,
+            f"{self.name}: the vectors of {what} with rank = {self.rank}",
+            "take a smaller rank, or lbfgs",
+            layout.device,
         )
+        return f"{self.name}: no matrix for {what}, {in_words(8 * cells)}"
 
     def step(self, theta: Tensor) -> Steps:
         """One iteration; the loss reported is the one at the new parameters."""

@@ -1,14 +1,14 @@
 """Which form a Levenberg-Marquardt step takes, by shape and by the memory there is."""
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from pinnsig.errors import SettingsError
+from pinnsig.memory import available_memory, in_words
 
 SHARE = 0.7  # of the memory that is free
+UNKNOWN_BYTES = 4e9  # where the system does not tell
 # rows that are computed together: few enough for a CPU's cache, many enough for an accelerator
 BLOCK_BYTES = {"cpu": 2**24}
 BLOCK_BYTES_ACCELERATOR = 2**30
@@ -44,7 +44,7 @@ class Plan:
         form, size = ("dual", self.rows) if self.dual else ("primal", self.parameters)
         line = (
             f"{form} form for {self.rows:,} residuals and {self.parameters:,} parameters "
-            f"({size:,} x {size:,} matrix), {self.bytes / 1e9:.2g} GB"
+            f"({size:,} x {size:,} matrix), {in_words(self.bytes)}"
         )
         if not self.held:
             return f"{line}; J does not fit: its rows are computed anew for each product"
@@ -85,40 +85,14 @@ def make_plan(
     for (held, orthogonal), cells in needs.items():
         if cell * cells <= free:
             return Plan(rows, parameters, dual, held, orthogonal, block, group, cell * cells)
-    least = cell * needs[False, False] / 1e9
     raise SettingsError(
-        f"lm: {rows:,} residuals and {parameters:,} parameters need at least {least:.2g} GB of "
-        f"memory, and {free / 1e9:.2g} GB may be used: take fewer points or a smaller network, or "
-        "gncg, which needs no matrix"
+        f"lm: {rows:,} residuals and {parameters:,} parameters need at least "
+        f"{in_words(cell * needs[False, False])} of memory, and {in_words(free)} may be used: take "
+        "fewer points or a smaller network, or gncg, which needs no matrix"
     )
 
 
 def free_bytes(device: torch.device) -> float:
     """Return how much memory may be used on a device: a share of what is free."""
-    if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return SHARE * (free + unused)
-    return SHARE * _free_host_bytes()
-
-
-def _free_host_bytes() -> float:
-    limits = []
-    for path, factor, key in (
-        ("/proc/meminfo", 1024, "MemAvailable:"),
-        ("/sys/fs/cgroup/memory.max", 1, ""),
-    ):
-        try:
-            lines = Path(path).read_text().splitlines()
-            found = next(
-                line.removeprefix(key).split()[0] for line in lines if line[: len(key)] == key
-            )
-            limits.append(factor * float(found))
-        except (OSError, StopIteration, ValueError, IndexError):
-            continue  # not Linux, or no limit
-    if limits:
-        return min(limits)
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
-    except (AttributeError, OSError, ValueError):
-        return 4e9
+    free = available_memory(device)
+    return SHARE * (UNKNOWN_BYTES if free is None else free)
