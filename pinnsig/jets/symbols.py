@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign",
-         "reciprocal")  # fmt: skip
+         "reciprocal", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "exp2", "expm1",
+         "log2", "log10", "log1p", "sigmoid", "softplus", "relu")  # fmt: skip
 OPERATIONS = ("leaf", "column", "add", "sub", "mul", "div", "add_number", "mul_number",
               "pow_number", *UNARY)  # fmt: skip
 """What a step of a program may do; the first two read, those after them compute."""
@@ -235,11 +236,18 @@ def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
     return rule
 
 
+def _softplus(x: Any, beta: float, *_: Any) -> Any:
+    if beta != 1:
+        raise UntraceableError("softplus with a factor")
+    return x.apply("softplus")
+
+
 _RULES: dict[tuple[str, int], Callable[..., Any]] = {
     **{(name, 1): lambda x, name=name: x.apply(name) for name in UNARY},
     ("neg", 1): lambda x: -x,
     ("negative", 1): lambda x: -x,
     ("square", 1): lambda x: x * x,
+    **{("softplus", n): _softplus for n in (2, 3)},
     ("zeros_like", 1): lambda _: 0.0,
     ("ones_like", 1): lambda _: 1.0,
     **{(name, 2): _reflected("__add__", "__radd__") for name in ("add", "radd")},
