@@ -31,12 +31,17 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     if isinstance(found, dict):
         found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
-    if len(found) != len(problem.fields) or not all(isinstance(jet, Jet) for jet in found):
-        own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it
-        raise ProblemError(
-            f"{type(problem).__name__}.{own} must return {len(problem.fields)} field(s) made "
-            "from its outputs and coordinates by ordinary algebra"
-        )
+    own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it
+    what = f"{type(problem).__name__}.{own} must return {len(problem.fields)} field(s)"
+    if len(found) != len(problem.fields):
+        raise ProblemError(f"{what}, {', '.join(problem.fields)}: it returns {len(found)}")
+    for field, jet in zip(problem.fields, found, strict=True):
+        if not isinstance(jet, Jet):
+            raise ProblemError(
+                f"{what} with their partials, and {field} is a plain {type(jet).__name__}: compute "
+                f"it from {', '.join(raw)} and the coordinates by arithmetic and torch's functions "
+                "(.value, indexing, torch.stack and functions of several points lose the partials)"
+            )
     return dict(zip(problem.fields, found, strict=True))
 
 
