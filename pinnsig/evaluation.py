@@ -13,6 +13,7 @@ from pinnsig.errors import ProblemError
 from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.problem import Problem
+from pinnsig.problem.condition import real_tensor
 
 Array = NDArray[np.float64]
 
@@ -103,8 +104,9 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
         return None
     true = {name: math.nan if c.true is None else c.true for name, c in problem.learned().items()}
     exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
+    own = {name: column.clone() for name, column in columns.items()}
     with torch.no_grad():
-        found = guarded(problem, "solution", lambda: exact.call("solution", columns))
+        found = guarded(problem, "solution", lambda: exact.call("solution", own))
     if isinstance(found, tuple | list):
         found = dict(zip(problem.fields, found, strict=False))
     elif not isinstance(found, dict):
@@ -123,6 +125,7 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
             raise ProblemError(
                 f"{what} must give shape {tuple(shape)} for {field}, not {tuple(values.shape)}"
             )
+        real_tensor(values, f"{what}: {field}")
         if unknown and values.isnan().any():
             return None
         if not (finite := values.isfinite()).all():

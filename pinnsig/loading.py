@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pinnsig.building import build
 from pinnsig.errors import ProblemError, RunError
+from pinnsig.gradients import own_gradients
 from pinnsig.model import Model
 from pinnsig.problem import Problem, problem_class, problem_entries, problem_file
 from pinnsig.runs import RunDirectory
@@ -33,6 +34,7 @@ class TrainedModel:
     directory: RunDirectory
     settings: Settings
 
+    @own_gradients()
     def predict(
         self, of: str | Sequence[str] = (), **coordinates: ArrayLike
     ) -> dict[str, NDArray[np.float64]]:
@@ -61,6 +63,7 @@ class TrainedModel:
         return {name: values.double().cpu().numpy() for name, values in found.items()}
 
 
+@own_gradients()
 def load(
     run: str | Path,
     *,

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.errors import DerivativeError, ProblemError
+from pinnsig.gradients import own_gradients
 from pinnsig.jets import Engine, Jet, Plan, choose_engine, fields_at, network_inputs, record
 from pinnsig.jets.plan import Alpha, parse_partial
 from pinnsig.problem import Problem
@@ -54,6 +55,7 @@ class Model(nn.Module):
         """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
         return network_inputs(self.bound(), points)
 
+    @own_gradients()
     @torch.no_grad()
     def predict(
         self, coordinates: Mapping[str, Tensor], quantities: tuple[str, ...] = ()

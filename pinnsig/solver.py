@@ -18,6 +18,7 @@ from pinnsig.checkpoints import load_checkpoint
 from pinnsig.errors import ProblemError, RunError, SettingsError, TrainingError
 from pinnsig.evaluation import compare, relative_l2
 from pinnsig.figures import draw_figures, draw_initial_activations
+from pinnsig.gradients import own_gradients
 from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.judging import absurd_start, judge, zero_loss
@@ -67,6 +68,7 @@ Solving = Generator[Asked, Evaluation, Result]
 """A run that asks for each loss and gradient, so that several can be evaluated together."""
 
 
+@own_gradients()
 def solve(
     problem: str | Path | type[Problem],
     *,
@@ -118,6 +120,7 @@ def solving(
         return (yield from run.begin(runs, path, heard, first))
 
 
+@own_gradients()
 def resume(
     run: str | Path,
     *,

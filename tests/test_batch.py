@@ -123,13 +123,15 @@ def test_the_problem_is_asked_once():
     calls = []
 
     class Counted(Heat):
-        def residual(self, u):
-            calls.append(len(u))
-            return super().residual(u)
+        pass
+
+    def residual(self, u):
+        calls.append(len(u))
+        return Heat.residual(self, u)
 
     objectives = family(Counted)
     batch = Batch(objectives)
-    calls.clear()
+    Counted.residual = residual
     batch.evaluate([o.weights for o in objectives])
     assert calls == [3 * 30]
 
@@ -221,14 +223,16 @@ def test_what_only_works_alone_is_not_tried_for_ever():
     calls = []
 
     class Fixed(Heat):
-        def residual(self, u):
-            calls.append(len(u))
-            if len(u) > 30:
-                raise ValueError("thirty points are all it can do")
-            return super().residual(u)
+        pass
+
+    def residual(self, u):
+        calls.append(len(u))
+        if len(u) > 30:
+            raise ValueError("thirty points are all it can do")
+        return Heat.residual(self, u)
 
     objectives, batches = family(Fixed), Batches(8)
-    calls.clear()
+    Fixed.residual = residual
     for _ in range(3):
         assert batches.evaluate(asked(objectives)) == [None] * 3
     tried = len(calls)

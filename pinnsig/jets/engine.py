@@ -120,14 +120,27 @@ class Engine(ABC):
 
 
 def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, Jet]:
-    """The coordinates themselves as jets, from points of shape (N, dimensions)."""
+    """The coordinates themselves as jets, from points of shape (N, dimensions).
+
+    Each is a copy, made when it is read: what a problem's code does to it leaves the points alone.
+    """
+    return _jets_of(coordinates, points.unbind(1), Tensor.clone)
+
+
+def column_jets(coordinates: tuple[str, ...], columns: Sequence[Tensor]) -> dict[str, Jet]:
+    """The same from a column for each, not copied."""
+    return _jets_of(coordinates, columns, lambda column: column)
+
+
+def _jets_of(
+    coordinates: tuple[str, ...], columns: Sequence[Tensor], read: Callable[[Tensor], Tensor]
+) -> dict[str, Jet]:
     jets: dict[str, Jet] = {}
-    for axis, name in enumerate(coordinates):
-        values = points[:, axis]
+    for axis, (name, values) in enumerate(zip(coordinates, columns, strict=True)):
 
         def part(alpha: Alpha, axis: int = axis, values: Tensor = values) -> Part:
             if not any(alpha):
-                return values
+                return read(values)
             return 1.0 if sum(alpha) == 1 and alpha[axis] == 1 else None
 
         jets[name] = Jet(coordinates, part, values)

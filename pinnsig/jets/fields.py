@@ -1,6 +1,9 @@
 """Fields of a problem at points, and the record of which partials an expression reads."""
 
+import re
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,12 +34,17 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     if isinstance(found, dict):
         found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
-    if len(found) != len(problem.fields) or not all(isinstance(jet, Jet) for jet in found):
-        own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it
-        raise ProblemError(
-            f"{type(problem).__name__}.{own} must return {len(problem.fields)} field(s) made "
-            "from its outputs and coordinates by ordinary algebra"
-        )
+    own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it
+    what = f"{type(problem).__name__}.{own} must return {len(problem.fields)} field(s)"
+    if len(found) != len(problem.fields):
+        raise ProblemError(f"{what}, {', '.join(problem.fields)}: it returns {len(found)}")
+    for field, jet in zip(problem.fields, found, strict=True):
+        if not isinstance(jet, Jet):
+            raise ProblemError(
+                f"{what} with their partials, and {field} is a plain {type(jet).__name__}: compute "
+                f"it from {', '.join(raw)} and the coordinates by arithmetic and torch's functions "
+                "(.value, indexing, torch.stack and functions of several points lose the partials)"
+            )
     return dict(zip(problem.fields, found, strict=True))
 
 
@@ -157,7 +165,23 @@ def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
         reason = str(error).splitlines()[0] if str(error) else "no message"
         raise ProblemError(
             f"{type(problem).__name__}: {what} fails with {type(error).__name__}: {reason}"
+            f"{_place(error)}"
         ) from error
+
+
+OWN = str(Path(__file__).parent.parent)
+FOREIGN = re.compile(r"\b(?:math|np|numpy)\.([a-z]\w*)\(")
+
+
+def _place(error: Exception) -> str:
+    """Where a problem's code failed, and what to write in the place of numbers' functions."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if not f.filename.startswith(OWN) and "packages" not in f.filename]
+    if not theirs or not theirs[-1].line:
+        return ""
+    found = FOREIGN.search(theirs[-1].line)
+    hint = "" if found is None else f"; for fields and coordinates write torch.{found[1]}(...)"
+    return f", in line {theirs[-1].lineno}: {theirs[-1].line.strip():.80}{hint}"
 
 
 def _coordinates(problem: Problem, points: Tensor) -> dict[str, Jet]:

@@ -15,19 +15,22 @@ import torch
 from torch import Tensor
 
 from pinnsig.errors import DerivativeError
+from pinnsig.jets.calls import TorchFunctions, plain
+from pinnsig.jets.compositions import COMPOSITIONS
 from pinnsig.jets.functions import FUNCTIONS, Outer, power_of
 from pinnsig.jets.plan import Alpha, faa_di_bruno, leibniz, parse_partial
-from pinnsig.jets.symbols import Symbol
+from pinnsig.jets.symbols import NUMBERS, Symbol
 
 Part = Tensor | Symbol | float | None
 """A partial: values of shape (N,), or what stands for them, a number, or None for exactly zero."""
 
 
-class Jet:
+class Jet(TorchFunctions):
     """Values of shape (N,) with partial derivatives as attributes: `u.t`, `u.xx`, `u.xt`.
 
-    Arithmetic (+ - * / **) and the functions in `pinnsig.jets.functions`, written `torch.sin(u)`
-    or `u.sin()`, give jets. Any other torch function sees the plain values.
+    Arithmetic (+ - * / % **) and the functions in `pinnsig.jets.functions` and `compositions`,
+    written `torch.sin(u)` or `u.sin()`, give jets. Any other torch function sees the plain values;
+    what it gives has no partials, and says so where one is read.
 
     Args:
         coordinates: names of the coordinates.
@@ -77,17 +80,37 @@ class Jet:
         """The partial of a multi-index as a jet of its own."""
         return Jet(self.coordinates, lambda alpha: self.part(tuple(map(add, alpha, by))), self.like)
 
+    def with_parts(self, part: Callable[[Alpha], Part]) -> "Jet":
+        """Another jet at the same points."""
+        return Jet(self.coordinates, part, self.like)
+
+    def detached(self) -> "Jet":
+        """The same numbers, through which no gradient flows."""
+
+        def part(alpha: Alpha) -> Part:
+            found = self.part(alpha)
+            return found.detach() if isinstance(found, Tensor | Symbol) else found
+
+        return self.with_parts(part)
+
     def __getattr__(self, name: str) -> Any:
         alpha = None if name.startswith("_") else parse_partial(name, self.coordinates)
         if alpha is not None:
             return self.shifted(alpha)
-        if name in FUNCTIONS:
-            return lambda: self.apply(FUNCTIONS[name])
-        if name.startswith("__") or not hasattr(self.like, name):
+        if name in FUNCTIONS or name in COMPOSITIONS or name == "where":
+            return lambda *args, **kwargs: self.call(
+                getattr(Tensor, name, None), name, (self, *args), kwargs
+            )
+        if name.startswith("__"):  # Python and numpy ask what it can do
+            raise AttributeError(name)
+        if not hasattr(self.like, name):
             raise DerivativeError(
                 f"there is no partial {name!r}: the coordinates are {', '.join(self.coordinates)}"
             )
-        return getattr(self.value, name)
+        found = getattr(self.value, name)
+        if not callable(found):
+            return found
+        return lambda *args, **kwargs: self.forgetful(name, found(*plain(args), **plain(kwargs)))
 
     def __repr__(self) -> str:
         return f"Jet({self.value!r})"
@@ -124,27 +147,28 @@ class Jet:
 
         return Jet(self.coordinates, part, self.like)
 
-    def _lift(self, other: Any) -> "Jet | None":
+    def lift(self, other: Any) -> "Jet | None":
         """Another operand as a jet: numbers are constant, plain tensors have no partials."""
         if isinstance(other, Jet):
             return other
-        if not isinstance(other, int | float | Tensor | Symbol):
+        if not isinstance(other, (*NUMBERS, Tensor, Symbol)):
             return None
 
         def part(alpha: Alpha) -> Part:
             if not any(alpha):
-                return other
+                return cast(Part, other)
             if isinstance(other, Tensor | Symbol) and other.ndim:
                 raise DerivativeError(
                     "a partial is read of an expression that holds a plain tensor, which has "
-                    "none: build the expression from coordinates, fields and numbers"
+                    "none: build the expression from coordinates, fields and numbers, not from "
+                    ".value, stored tensors or torch.where of two numbers"
                 )
             return None
 
         return Jet(self.coordinates, part, self.like)
 
     def __add__(self, other: Any) -> Any:
-        b = self._lift(other)
+        b = self.lift(other)
         if b is None:
             return NotImplemented
         return Jet(self.coordinates, lambda k: _plus(self.part(k), b.part(k)), self.like)
@@ -162,19 +186,19 @@ class Jet:
         return self.apply(FUNCTIONS["abs"])
 
     def __sub__(self, other: Any) -> Any:
-        b = self._lift(other)
+        b = self.lift(other)
         if b is None:
             return NotImplemented
         return Jet(self.coordinates, lambda k: _minus(self.part(k), b.part(k)), self.like)
 
     def __rsub__(self, other: Any) -> Any:
-        b = self._lift(other)
+        b = self.lift(other)
         return NotImplemented if b is None else b - self
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, int | float):
-            return self._scaled(other)
-        b = self._lift(other)
+        if isinstance(other, NUMBERS):
+            return self._scaled(float(other))
+        b = self.lift(other)
         if b is None:
             return NotImplemented
 
@@ -193,78 +217,67 @@ class Jet:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, int | float):
-            return self._scaled(1.0 / other if other else math.inf)
-        b = self._lift(other)
+        if isinstance(other, NUMBERS):
+            return self._scaled(1.0 / float(other) if other else math.inf)
+        b = self.lift(other)
         return NotImplemented if b is None else self * b.apply(FUNCTIONS["reciprocal"])
 
     def __rtruediv__(self, other: Any) -> Any:
-        b = self._lift(other)
+        b = self.lift(other)
         return NotImplemented if b is None else b / self
 
     def __pow__(self, exponent: Any) -> Any:
-        if isinstance(exponent, int | float):
-            return self.apply(power_of(exponent))
-        b = self._lift(exponent)
+        if isinstance(exponent, NUMBERS):
+            return self.apply(power_of(float(exponent)))
+        b = self.lift(exponent)
         return NotImplemented if b is None else (b * self.log()).exp()
 
     def __rpow__(self, base: Any) -> Any:
-        b = self._lift(base)
+        b = self.lift(base)
         return NotImplemented if b is None else (self * b.log()).exp()
+
+    def __mod__(self, other: Any) -> Any:
+        b = self.lift(other)
+        return NotImplemented if b is None else COMPOSITIONS["remainder"](self, b)
+
+    def __rmod__(self, other: Any) -> Any:
+        b = self.lift(other)
+        return NotImplemented if b is None else b % self
+
+    def __floordiv__(self, other: Any) -> Any:
+        b = self.lift(other)
+        return NotImplemented if b is None else (self / b).floor()
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        b = self.lift(other)
+        return NotImplemented if b is None else b // self
+
+    def __bool__(self) -> bool:
+        raise DerivativeError(
+            "a field or coordinate has many values, so `if`, `and`, `or` and `not` cannot ask for "
+            "one: write torch.where(condition, a, b)"
+        )
 
     # comparisons see plain values: they have no derivative
     def __lt__(self, other: Any) -> Tensor:
-        return self.value < _plain(other)
+        return self.value < plain(other)
 
     def __le__(self, other: Any) -> Tensor:
-        return self.value <= _plain(other)
+        return self.value <= plain(other)
 
     def __gt__(self, other: Any) -> Tensor:
-        return self.value > _plain(other)
+        return self.value > plain(other)
 
     def __ge__(self, other: Any) -> Tensor:
-        return self.value >= _plain(other)
+        return self.value >= plain(other)
 
     def __eq__(self, other: object) -> Any:
-        return self.value == _plain(other)
+        return self.value == plain(other)
 
     def __ne__(self, other: object) -> Any:
-        return self.value != _plain(other)
+        return self.value != plain(other)
 
     __hash__ = object.__hash__
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Let torch's functions take jets: those of the algebra give jets, the rest tensors."""
-        name = getattr(func, "__name__", "").strip("_")
-        if name in FUNCTIONS and len(args) == 1 and not kwargs:
-            return args[0].apply(FUNCTIONS[name])
-        if name in _OPERATORS and len(args) == 2 and not kwargs:
-            a, b = args
-            if not isinstance(a, Jet):  # a plain tensor or number on the left
-                a = b._lift(a)
-            return NotImplemented if a is None else getattr(a, _OPERATORS[name])(b)
-        return func(*_plain(args), **_plain(kwargs or {}))
-
-
-_OPERATORS = {
-    "add": "__add__", "radd": "__radd__", "sub": "__sub__", "subtract": "__sub__",
-    "rsub": "__rsub__", "mul": "__mul__", "multiply": "__mul__", "rmul": "__rmul__",
-    "div": "__truediv__", "divide": "__truediv__", "true_divide": "__truediv__",
-    "truediv": "__truediv__", "rtruediv": "__rtruediv__", "rdiv": "__rtruediv__",
-    "pow": "__pow__", "rpow": "__rpow__",
-}  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """The same structure with plain tensors in the place of jets."""
-    if isinstance(value, Jet):
-        return value.value
-    if isinstance(value, tuple | list):
-        return type(value)(_plain(item) for item in value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value
 
 
 def _times(a: Part, b: Part) -> Part:

@@ -23,7 +23,9 @@ class NestedEngine(Engine):
         """Partials by nested reverse mode; see `Engine.partials`."""
         wants_graph = torch.is_grad_enabled()
         with torch.enable_grad():
-            columns = [points[:, i].detach().requires_grad_() for i in range(points.shape[1])]
+            columns = [
+                points[:, i].detach().clone().requires_grad_() for i in range(points.shape[1])
+            ]
             named = dict(zip(plan.coordinates, columns, strict=True))
             outputs = network(stack_inputs(features(named) if features else columns))
             stack = torch.stack(

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign",
-         "reciprocal")  # fmt: skip
+         "reciprocal", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "exp2", "expm1",
+         "log2", "log10", "log1p", "sigmoid", "softplus", "relu")  # fmt: skip
 OPERATIONS = ("leaf", "column", "add", "sub", "mul", "div", "add_number", "mul_number",
               "pow_number", *UNARY)  # fmt: skip
 """What a step of a program may do; the first two read, those after them compute."""
@@ -51,6 +52,7 @@ class Listing:
         self.columns: list[Tensor] = []
         self.graded: dict[int, Tensor] = {}
         self._places: dict[Step, int] = {}
+        self._given: list[Tensor] = []  # the columns as the code has them
         self._versions: list[int] = []
 
     def leaf(self, k: int, output: int) -> "Symbol":
@@ -60,7 +62,7 @@ class Listing:
     def add(self, name: str, a: int, b: int = 0) -> "Symbol":
         """Write a step down, unless it stands there already."""
         if torch.is_grad_enabled() is not self.with_gradient:
-            raise UntraceableError("gradients are switched on or off within the code")
+            raise UntraceableError("gradients that are switched on or off")
         step = (CODE[name], a, b)
         place = self._places.get(step)
         if place is None:
@@ -88,22 +90,23 @@ class Listing:
         if (
             not isinstance(value, Tensor)
             or value.shape != like.shape
-            or value.dtype != like.dtype
             or value.device != like.device
+            or torch.promote_types(value.dtype, like.dtype) != like.dtype
         ):
             raise UntraceableError(f"an operand of type {type(value).__name__}")
-        for place, known in enumerate(self.columns):
+        for place, known in enumerate(self._given):
             if known is value:
                 return self.add("column", place).place
-        self.columns.append(value)
+        self.columns.append(value.to(like.dtype))
+        self._given.append(value)
         self._versions.append(value._version)
         return self.add("column", len(self.columns) - 1).place
 
     def close(self, results: Sequence[Any]) -> list[int]:
         """The steps of the results, once everything is written down."""
         places = [self.column(result) for result in results]
-        if any(c._version != v for c, v in zip(self.columns, self._versions, strict=True)):
-            raise UntraceableError("a tensor is changed in place")
+        if any(c._version != v for c, v in zip(self._given, self._versions, strict=True)):
+            raise UntraceableError("a change in place")
         return places
 
 
@@ -200,7 +203,7 @@ class Symbol:
         return self.apply("abs")
 
     def _refuse(self, *_: Any) -> Any:
-        raise UntraceableError("values are needed")
+        raise UntraceableError("a comparison or another use of values")
 
     # without these, Python would find answers of its own
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = _refuse
@@ -235,11 +238,18 @@ def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
     return rule
 
 
+def _softplus(x: Any, beta: float, *_: Any) -> Any:
+    if beta != 1:
+        raise UntraceableError("softplus with a factor")
+    return x.apply("softplus")
+
+
 _RULES: dict[tuple[str, int], Callable[..., Any]] = {
     **{(name, 1): lambda x, name=name: x.apply(name) for name in UNARY},
     ("neg", 1): lambda x: -x,
     ("negative", 1): lambda x: -x,
     ("square", 1): lambda x: x * x,
+    **{("softplus", n): _softplus for n in (2, 3)},
     ("zeros_like", 1): lambda _: 0.0,
     ("ones_like", 1): lambda _: 1.0,
     **{(name, 2): _reflected("__add__", "__radd__") for name in ("add", "radd")},

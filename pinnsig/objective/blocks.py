@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -10,7 +10,9 @@ from torch import Tensor
 
 from pinnsig.errors import ProblemError
 from pinnsig.jets import Jet, Plan, Symbol, record
+from pinnsig.objective.pointwise import StandIns, check_inputs, check_pointwise, domain_points
 from pinnsig.problem import Condition, Problem, Sites
+from pinnsig.problem.condition import real_tensor
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
 """Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
@@ -23,6 +25,7 @@ class Block:
     Attributes:
         residuals: how many residuals there are at each point; a condition on several quantities
             has several, which make one term.
+        notice: what a user should know of its code, a line; "" for nothing.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Block:
     plan: Plan
     stride: int
     residuals: int
+    notice: str = ""
 
     def __len__(self) -> int:
         return len(self.points)
@@ -68,18 +72,37 @@ class BoundTerms:
         return cls(problem, {name: residual for name, residual, _ in found})
 
 
-def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> list[Block]:
+def make_blocks(
+    problem: Problem, sites: Mapping[str, Sites], like: Tensor, checked: bool = False
+) -> list[Block]:
     """The blocks of all terms that have points, in the type and on the device of `like`.
 
+    Args:
+        problem: with its coefficients.
+        sites: points by term.
+        like: as above.
+        checked: whether it is known that the problem's code sees each point by itself.
+
     Raises:
-        ProblemError: a residual of the wrong shape, problem code that fails, or two terms of one
-            name.
+        ProblemError: a residual of the wrong shape or type, problem code that fails or depends on
+            other points (`pinnsig.objective.pointwise`), or two terms of one name.
     """
+    if not checked:
+        inside = domain_points(problem, like)
+        check_inputs(problem, StandIns(problem, inside, {}, 1))
+    conditions = problem.terms()
     blocks = [
         _make_block(problem, name, sites[name], residual, stride, like)
-        for name, residual, stride in expressions(problem, problem.terms())
+        for name, residual, stride in expressions(problem, conditions)
         if name in sites
     ]
+    if not checked:
+        known = dict(zip((block.name for block in blocks), blocks, strict=True))
+        blocks = [
+            _checked_block(problem, known[name], residual, conditions.get(name))
+            for name, residual, _ in expressions(problem, conditions)
+            if name in known
+        ]
     names = [term for block in blocks for term in block.terms]
     if len(set(names)) != len(names):
         raise ProblemError(f"two terms have one name among {', '.join(names)}")
@@ -89,18 +112,44 @@ def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> l
 def _make_block(
     problem: Problem, name: str, sites: Sites, residual: Residual, stride: int, like: Tensor
 ) -> Block:
-    points = torch.as_tensor(sites.points).to(like)
-    extra = {key: torch.as_tensor(column).to(like) for key, column in sites.extra.items()}
+    # copies: the sites' own memory may be a user's
+    points = torch.tensor(sites.points).to(like)
+    extra = {key: torch.tensor(column).to(like) for key, column in sites.extra.items()}
     some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
     few = {key: column[some] for key, column in extra.items()}
-    what = name if name == "residual" else f"condition {name!r}"
+    what = _words(name)
     plan, result = record(
         problem, lambda fields, at: residual(fields, at, few), points[some], what=what
     )
     if not result:
         raise ProblemError(f"{type(problem).__name__}: {what} gives nothing")
     terms = tuple(result) if name == "residual" else (name,)
-    return Block(name, terms, points, extra, plan, stride, len(result))
+    short = any(r.dtype != like.dtype and _is_rounded(r) for r in result.values())
+    notice = (
+        f"{type(problem).__name__}: {what} is computed with 7 digits (torch.float32) where others "
+        "have 16: make its numbers with dtype=torch.float64"
+    )
+    return Block(name, terms, points, extra, plan, stride, len(result), notice if short else "")
+
+
+def _is_rounded(values: Tensor) -> bool:
+    """Whether they are no short numbers, as 0, 1 and 0.5 are, that any type holds."""
+    return not torch.equal(values, values.bfloat16().to(values))
+
+
+def _checked_block(
+    problem: Problem, block: Block, residual: Residual, condition: Condition | None
+) -> Block:
+    extra = {key: column.double() for key, column in block.extra.items()}
+    standins = StandIns(problem, block.points.double(), extra, block.stride)
+    rounded = check_pointwise(problem, _words(block.name), residual, standins, condition)
+    if rounded is None or block.notice or block.points.dtype != torch.float64:
+        return block
+    return replace(block, notice=f"{type(problem).__name__}: {rounded}")
+
+
+def _words(name: str) -> str:
+    return name if name == "residual" else f"condition {name!r}"
 
 
 def expressions(
@@ -124,9 +173,14 @@ def _pde_residual(
         result = {f"residual_{i}": r for i, r in enumerate(result, start=1)}
     elif not isinstance(result, dict):
         result = {"residual": result}
-    n = len(next(iter(at.values())))
-    return {name: _checked(r, n, f"residual {name!r}" if name != "residual" else name)
-            for name, r in result.items()}  # fmt: skip
+    like = next(iter(at.values())).like
+    what = type(problem).__name__
+    return {
+        name: _checked(
+            r, like, 1, f"{what}: residual {name!r}" if name != "residual" else f"{what}: residual"
+        )
+        for name, r in result.items()
+    }
 
 
 def _condition_residual(condition: Condition, name: str) -> Residual:
@@ -135,17 +189,28 @@ def _condition_residual(condition: Condition, name: str) -> Residual:
     ) -> dict[str, Tensor]:
         values = {key: jet.value for key, jet in at.items()}
         found = condition.residual(fields, values, extra)
-        n = len(next(iter(values.values()))) // condition.stride
-        return {key: _checked(r, n, f"term {name!r}, {key}") for key, r in found.items()}
+        like = next(iter(at.values())).like
+        return {
+            key: _checked(r, like, condition.stride, f"term {name!r}, {key}")
+            for key, r in found.items()
+        }
 
     return residual
 
 
-def _checked(residual: Any, n: int, what: str) -> Tensor:
-    """A residual as a tensor of shape (n,); nothing ever broadcasts silently."""
+def _checked(residual: Any, like: Tensor, stride: int, what: str) -> Tensor:
+    """A residual as a tensor of shape (N / stride,), with as many digits as the points.
+
+    Nothing ever broadcasts silently.
+    """
+    n = len(like) // stride
     values = residual.value if isinstance(residual, Jet) else residual
-    if not isinstance(values, Tensor | Symbol):
+    if isinstance(values, Symbol):
+        if values.shape != (n,):
+            raise ProblemError(f"{what} must have shape ({n},), not {tuple(values.shape)}")
+        return cast(Tensor, values)  # as a symbol behaves
+    if not isinstance(values, Tensor):
         raise ProblemError(f"{what} must be a tensor of shape ({n},), not {type(values).__name__}")
     if values.shape != (n,):
         raise ProblemError(f"{what} must have shape ({n},), not {tuple(values.shape)}")
-    return cast(Tensor, values)  # as a symbol behaves
+    return real_tensor(values, what)

@@ -45,14 +45,12 @@ class Chunk:
         """Its points, shape (N, dimensions)."""
         return self.block.points[self.span]
 
-    @cached_property
     def extra(self) -> dict[str, Tensor]:
-        """Their extra columns, each of shape (N,)."""
-        return {key: column[self.span] for key, column in self.block.extra.items()}
+        """Their extra columns, each of shape (N,), copies for a problem's code to read."""
+        return {key: column[self.span].clone() for key, column in self.block.extra.items()}
 
-    @cached_property
     def at(self) -> dict[str, Jet]:
-        """Their coordinates by name."""
+        """Their coordinates by name, copies for a problem's code to read."""
         return coordinate_jets(self.block.plan.coordinates, self.points)
 
     @cached_property

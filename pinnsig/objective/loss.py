@@ -51,6 +51,7 @@ class Objective:
         weights: factors by term or by group of terms (`initial`, `boundary`, `data`); 1 where not
             given.
         deterministic: choose an engine whose gradients are the same bit for bit every time.
+        checked: whether the problem's code is known to be right (`make_blocks`).
 
     Attributes:
         weights: what an evaluation takes that is given no others.
@@ -68,6 +69,7 @@ class Objective:
         sites: Mapping[str, Sites],
         weights: Mapping[str, float] | None = None,
         deterministic: bool = False,
+        checked: bool = False,
     ) -> None:
         self.model = model
         self.sites = dict(sites)
@@ -75,7 +77,7 @@ class Objective:
         self.engine_name = engine if isinstance(engine, str) else engine.name
         self.flat = FlatParameters(model.parameters())
         bound = model.bound()
-        self.blocks = make_blocks(bound, sites, self.flat.values)
+        self.blocks = make_blocks(bound, sites, self.flat.values, checked)
         if isinstance(engine, str):
             plans = [block.plan for block in self.blocks]
             engine = choose_engine(engine, model.network, plans, deterministic)
@@ -95,7 +97,8 @@ class Objective:
     def notices(self) -> list[str]:
         """What a user should know of how the loss is evaluated; complete after the first time."""
         found = [work.recorded.notice for work in self._works.values()]
-        return [notice for notice in found if notice]
+        code = [block.notice for block in self.blocks]
+        return [notice for notice in (*code, *self.passes.notices, *found) if notice]
 
     @property
     def rows(self) -> int:
@@ -128,7 +131,7 @@ class Objective:
         if dtype is not None:
             self.model.to(dtype)
         other = Objective(
-            self.model, self.engine_name, sites or self.sites, self.given, self.deterministic
+            self.model, self.engine_name, sites or self.sites, self.given, self.deterministic, True
         )
         other.evaluations = self.evaluations
         return other

@@ -34,6 +34,7 @@ class Passes:
         self.cutter = Cutter(blocks, parameters)
         self._evaluator = Evaluator(model.bound(), blocks, parameters[0])
         self._conditions = model.problem.terms()
+        self.notices = self._evaluator.notices
 
     def run(self, gradient: Tensor | None, chunks: Sequence[Chunk], take: Take) -> Tensor:
         """Compute the residuals of chunks, and pull back what is made of them.

@@ -54,14 +54,26 @@ class Evaluator:
         problem: whose fields they are computed from.
         blocks: all that will be evaluated.
         like: a tensor that sets type and device.
+
+    Attributes:
+        notices: a line for each block that symbols cannot follow.
     """
 
     def __init__(self, problem: Problem, blocks: Sequence[Block], like: Tensor) -> None:
+        self._reasons: dict[str, str] = {}
         self.interpreter = find_interpreter(like.dtype) if like.device.type == "cpu" else None
         self.followed: set[str] = set()  # names of blocks
+        self.notices: list[str] = []
         if self.interpreter is not None:
             bound = BoundTerms.of(problem)
             self.followed = {block.name for block in blocks if self._follows(block, bound, like)}
+            self.notices = [
+                f"{name}: its code is run by torch's operations, which take some 2.5 times as long "
+                f"as compiled ones; in the way is {self._reasons[name]}"
+                for name, reached in ((block.name, block.stride == 1) for block in blocks)
+                # pairs of points are taken apart by torch anyway
+                if reached and name in self._reasons
+            ]
 
     def at(
         self, chunk: Chunk, table: Tensor, bound: BoundTerms, leaves: Sequence[Tensor]
@@ -81,9 +93,10 @@ class Evaluator:
         return _Graphed(found, table, leaves)
 
     def _run(self, chunk: Chunk, outputs: list[Jet], bound: BoundTerms) -> list[Tensor]:
-        fields = fields_of(bound.problem, outputs, chunk.at)
+        at = chunk.at()
+        fields = fields_of(bound.problem, outputs, at)
         residual = bound.residuals[chunk.block.name]
-        return list(residual(fields, chunk.at, chunk.extra).values())
+        return list(residual(fields, at, chunk.extra()).values())
 
     def _follows(self, block: Block, bound: BoundTerms, like: Tensor) -> bool:
         some = Chunk(block, slice(0, min(2 * block.stride, len(block))), slice(0))
@@ -91,12 +104,13 @@ class Evaluator:
         return len(some) > 0 and self._trace(some, table, bound) is not None
 
     def _trace(self, chunk: Chunk, table: Tensor, bound: BoundTerms) -> Program | None:
-        listing = Listing(next(iter(chunk.at.values())).like)
+        listing = Listing(chunk.points[:, 0])
         assert self.interpreter is not None
         try:
             found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan), bound)
             results = listing.close(found)
-        except Exception:  # also a fault of the code itself, which shows with tensors, too
+        except Exception as error:  # also a fault of the code, which shows with tensors, too
+            self._reasons.setdefault(chunk.block.name, str(error))
             return None
         return Program(listing, results, table.detach().contiguous(), self.interpreter)
 

@@ -23,6 +23,13 @@ class Problem:
     coordinates (x, t), in any order, those that are needed. Every one of them behaves as a tensor
     of shape (N,); fields give partial derivatives as attributes (u.t, u.xx, u.xt).
 
+    The methods compute a value at each point from that point alone, and remember nothing: points
+    are dealt out to threads, in chunks. Each thread evaluates the residual, ansatz and features of
+    a shallow copy of the problem, so that an attribute set there (`self.flux = u.x`) is the
+    thread's own; what attributes hold (lists, dicts, arrays), conditions with their functions,
+    classes and modules are shared. Code that changes any of these each time, or that depends on
+    other points or on chance, is refused before training.
+
     Attributes:
         domain: the coordinates and their intervals.
         fields: names of the unknowns.

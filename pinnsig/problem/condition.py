@@ -74,6 +74,24 @@ def split_evenly(count: int, parts: int) -> list[int]:
     return [count // parts + (part < count % parts) for part in range(parts)]
 
 
+def real_tensor(values: Tensor, what: str) -> Tensor:
+    """The same tensor if it holds real numbers.
+
+    Raises:
+        ProblemError: it holds complex or whole numbers, or truth values.
+    """
+    if values.is_complex():
+        raise ProblemError(
+            f"{what} is complex ({values.dtype}): give its real and imaginary parts as two"
+        )
+    if not values.is_floating_point():
+        raise ProblemError(
+            f"{what} holds no real numbers but {values.dtype}: make it one with .to(x.dtype), or "
+            "torch.where(condition, a, b)"
+        )
+    return values
+
+
 def prescribed(value: Value, coordinates: Mapping[str, Tensor], what: str) -> Tensor | float:
     """A prescribed value at the points: a number, or a tensor of shape (N,).
 
@@ -81,17 +99,22 @@ def prescribed(value: Value, coordinates: Mapping[str, Tensor], what: str) -> Te
         ProblemError: anything but a number, or a function that returns a number or N values.
     """
     if not callable(value):
-        if isinstance(value, Real) or (isinstance(value, Tensor) and value.ndim == 0):
-            return value
+        if isinstance(value, Tensor) and value.ndim == 0:
+            return real_tensor(value, f"{what}: its value")
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return value  # type: ignore[return-value]
         raise ProblemError(f"{what}: a value is a number or a function, not {value!r:.60}")
-    result = call_by_name(value, coordinates, what)
-    if isinstance(result, int | float):
+    # copies: what a function does to its arguments is its own affair
+    own = {name: column.clone() for name, column in coordinates.items()}
+    result = call_by_name(value, own, what)
+    if isinstance(result, Real) and not isinstance(result, bool):
         return float(result)
     shape = next(iter(coordinates.values())).shape
     if not isinstance(result, Tensor) or result.shape != shape:
         found = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
-        raise ProblemError(f"{what}: its value must have shape {tuple(shape)}, not {found}")
-    return result
+        hint = ": compute it with torch's functions" if isinstance(result, np.ndarray) else ""
+        raise ProblemError(f"{what}: its value must have shape {tuple(shape)}, not {found}{hint}")
+    return real_tensor(result, f"{what}: its value")
 
 
 def read_target(fields: Mapping[str, Any], target: str) -> Any:

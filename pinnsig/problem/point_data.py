@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pinnsig.errors import ProblemError
@@ -30,10 +30,7 @@ class PointData(Condition):
                     f"PointData: column {key} depends on a learned coefficient: what was measured "
                     "stays as it is"
                 )
-        try:
-            self.columns = {k: np.atleast_1d(np.asarray(v, np.float64)) for k, v in columns.items()}
-        except (TypeError, ValueError) as error:
-            raise ProblemError(f"PointData: columns hold numbers only ({error})") from None
+        self.columns = {key: _numbers(key, values) for key, values in columns.items()}
         shapes = {key: column.shape for key, column in self.columns.items()}
         if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
             raise ProblemError(f"PointData: columns need one common length, not {shapes}")
@@ -63,3 +60,19 @@ class PointData(Condition):
         """Field less measured value."""
         del coordinates
         return {target: read_target(fields, target) - value for target, value in extra.items()}
+
+
+def _numbers(key: str, values: ArrayLike) -> NDArray[np.float64]:
+    """A column as a copy of its own, float64.
+
+    Raises:
+        ProblemError: it holds anything but real numbers.
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "iufO":
+            raise TypeError(f"column {key} has the type {given.dtype}")
+        return np.atleast_1d(np.array(given, np.float64))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ProblemError(f"PointData: columns hold numbers only ({reason})") from None

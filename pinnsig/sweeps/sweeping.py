@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.errors import PinnsigError, ProblemError, SettingsError
+from pinnsig.gradients import own_gradients
 from pinnsig.problem import Problem
 from pinnsig.settings import Settings, resolve
 from pinnsig.sweeps.batch_size import automatic_members, batch_setting
@@ -35,6 +36,7 @@ class SweepWatcher:
         """At the first Ctrl-C or SIGTERM, inside the handler."""
 
 
+@own_gradients()
 def sweep(
     problem: str | Path | type[Problem] | Sequence[str],
     *,

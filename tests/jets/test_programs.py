@@ -192,8 +192,7 @@ REFUSED = {
     "a keyword": lambda u, x: torch.add(u, u, alpha=2),
     "another shape": lambda u, x: u + x[:, None],
     "another length": lambda u, x: u + x[:1],
-    "another type": lambda u, x: u + x.float(),
-    "whole numbers": lambda u, x: u + torch.arange(N),
+    "another type": lambda u, x: u + x.to(torch.complex128),
     "numpy": lambda u, x: np.sin(u),
     "something else": lambda u, x: u + "1",
 }

@@ -68,3 +68,13 @@ def test_measured_values_cannot_be_learned(runs, held):
     with pytest.raises(ProblemError, match="column u depends on a learned coefficient"):
         pinnsig.solve(Scaled, runs=runs, **SMALL)
     assert not runs.exists()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [["1.5"], [1 + 0j], np.array([1j]), [True], ["warm"], [None, "a"], [object()], [[1.0], [2, 3]]],
+)
+def test_columns_of_anything_but_real_numbers_are_refused_in_one_line(column):
+    with pytest.raises(ProblemError, match="PointData") as caught:
+        PointData(x=[0.0] * len(column), u=column)
+    assert "\n" not in str(caught.value)

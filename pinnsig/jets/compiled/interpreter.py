@@ -33,6 +33,24 @@ RULES = {
     "abs": ("size_of(x[i])", "g[i] * ((x[i] > 0) - (x[i] < 0))"),
     "sign": ("(x[i] > 0) - (x[i] < 0)", "0"),
     "reciprocal": ("1 / x[i]", "-g[i] * z[i] * z[i]"),
+    "tan": ("F(tan)(x[i])", "g[i] * (1 + z[i] * z[i])"),
+    "asin": ("F(asin)(x[i])", "g[i] / F(sqrt)((1 - x[i]) * (1 + x[i]))"),
+    "acos": ("F(acos)(x[i])", "-g[i] / F(sqrt)((1 - x[i]) * (1 + x[i]))"),
+    "atan": ("F(atan)(x[i])", "g[i] / (1 + x[i] * x[i])"),
+    "asinh": ("F(asinh)(x[i])", "g[i] / F(sqrt)(1 + x[i] * x[i])"),
+    "acosh": ("F(acosh)(x[i])", "g[i] / F(sqrt)((x[i] - 1) * (x[i] + 1))"),
+    "atanh": ("F(atanh)(x[i])", "g[i] / ((1 - x[i]) * (1 + x[i]))"),
+    "exp2": ("F(exp2)(x[i])", "g[i] * z[i] * (T)0.6931471805599453"),
+    "expm1": ("F(expm1)(x[i])", "g[i] * F(exp)(x[i])"),
+    "log2": ("F(log2)(x[i])", "g[i] / (x[i] * (T)0.6931471805599453)"),
+    "log10": ("F(log10)(x[i])", "g[i] / (x[i] * (T)2.302585092994046)"),
+    "log1p": ("F(log1p)(x[i])", "g[i] / (1 + x[i])"),
+    "sigmoid": ("1 / (1 + F(exp)(-x[i]))", "g[i] * z[i] * (1 - z[i])"),
+    "softplus": (
+        "(x[i] > 0 ? x[i] : 0) + F(log1p)(F(exp)(-size_of(x[i])))",
+        "g[i] / (1 + F(exp)(-x[i]))",
+    ),
+    "relu": ("x[i] < 0 ? 0 : x[i]", "g[i] * (x[i] > 0)"),
 }
 # what a number gets from the cotangent of a step that it is in
 NUMBERS = {"add_number": "g[i]", "mul_number": "g[i] * x[i]"}
