@@ -11,6 +11,7 @@ from torch import Tensor
 from pinnsig.errors import ProblemError
 from pinnsig.jets import Jet, Plan, Symbol, record
 from pinnsig.problem import Condition, Problem, Sites
+from pinnsig.problem.condition import GROUPS, results_by_name
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
 """Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
@@ -83,6 +84,9 @@ def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> l
     names = [term for block in blocks for term in block.terms]
     if len(set(names)) != len(names):
         raise ProblemError(f"two terms have one name among {', '.join(names)}")
+    for term in blocks[0].terms if blocks else ():
+        if term in GROUPS:
+            raise ProblemError(f"a residual is named {term!r}, as a group of conditions is: rename")
     return blocks
 
 
@@ -119,11 +123,8 @@ def _pde_residual(
     extra: Mapping[str, Tensor],
 ) -> dict[str, Tensor]:
     del extra
-    result = problem.call("residual", {**fields, **at})
-    if isinstance(result, tuple | list):
-        result = {f"residual_{i}": r for i, r in enumerate(result, start=1)}
-    elif not isinstance(result, dict):
-        result = {"residual": result}
+    found = problem.call("residual", {**fields, **at})
+    result = results_by_name(found, "residual", f"{type(problem).__name__}.residual")
     n = len(next(iter(at.values())))
     return {name: _checked(r, n, f"residual {name!r}" if name != "residual" else name)
             for name, r in result.items()}  # fmt: skip
@@ -133,9 +134,10 @@ def _condition_residual(condition: Condition, name: str) -> Residual:
     def residual(
         fields: Mapping[str, Jet], at: Mapping[str, Jet], extra: Mapping[str, Tensor]
     ) -> dict[str, Tensor]:
-        values = {key: jet.value for key, jet in at.items()}
-        found = condition.residual(fields, values, extra)
-        n = len(next(iter(values.values()))) // condition.stride
+        plain = not condition.differentiable
+        places = {key: jet.value if plain else jet for key, jet in at.items()}
+        found = condition.residual(fields, cast(Mapping[str, Tensor], places), extra)
+        n = len(next(iter(at.values()))) // condition.stride
         return {key: _checked(r, n, f"term {name!r}, {key}") for key, r in found.items()}
 
     return residual
