@@ -18,13 +18,14 @@ KEYWORDS = ("self", "on", "name", "outside")
 """Words that methods and conditions take beside fields and coordinates."""
 
 ATTRIBUTES = (
-    "part", "tensor", "zero", "value", "shifted", "apply", "coordinates", "like",
+    "part", "tensor", "zero", "value", "shifted", "apply", "coordinates", "like", "lift",
+    "detached", "with_parts",
 )  # fmt: skip
 FUNCTIONS = (
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctanh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "exp2",
-    "expm1", "log", "log10", "log1p", "log2", "neg", "negative", "pow", "reciprocal", "relu",
-    "rsqrt", "sigmoid", "silu", "sin", "sinc", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
+    "arctanh", "asin", "asinh", "atan", "atanh", "clamp", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2",
+    "expm1", "lgamma", "log", "log10", "log1p", "log2", "neg", "negative", "pow", "reciprocal", "relu",
+    "rsqrt", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
 )  # fmt: skip
 """What a field knows already, as in u.value and u.exp(): no partial can be called so."""
 
