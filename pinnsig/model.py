@@ -124,7 +124,9 @@ def _broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray
             ) from None
         if not np.isfinite(columns[name]).all():
             bad = int(np.count_nonzero(~np.isfinite(columns[name])))
-            raise ProblemError(f"coordinate {name} is not finite at {bad} points")
+            raise ProblemError(
+                f"coordinate {name}: {bad} of {columns[name].size} values are not finite"
+            )
     try:
         return [np.asarray(column) for column in np.broadcast_arrays(*columns.values())]
     except ValueError:

@@ -36,8 +36,10 @@ def test_partials_agree_with_differences(finished: Path):
     [
         ({"x": 0.1}, "x, t are needed"),
         ({"x": 0.1, "t": 0.5, "y": 1.0}, "x, t are needed"),
-        ({"x": [0.1, 0.2], "t": [0.1, 0.2, 0.3]}, "different lengths"),
-        ({"x": [[0.1, 0.2]], "t": 0.5}, "length"),
+        ({"x": [0.1, 0.2], "t": [0.1, 0.2, 0.3]}, "do not fit each other: x \\(2,\\), t \\(3,\\)"),
+        ({"x": [0.1, float("nan")], "t": 0.5}, "coordinate x: 1 of 2 values are not finite"),
+        ({"x": "0.1", "t": 0.5}, "coordinate x holds something that is no real number"),
+        ({"x": 0.1, "t": 0.5 + 1j}, "coordinate t holds something that is no real number"),
         ({"of": "v", "x": 0.1, "t": 0.5}, "'v'"),
         ({"of": "u.z", "x": 0.1, "t": 0.5}, "'u.z'"),
     ],

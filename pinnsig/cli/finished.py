@@ -109,7 +109,7 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
 @RUN
 @click.argument("more", nargs=-1, metavar="[t=0.5 ...]")
 @click.option("--at", multiple=True, metavar="x=0.1",
-              help="a coordinate; the rest may follow it; several values: x=0,0.5 or x=0:1:5")  # fmt: skip
+              help="a coordinate; several values as in x=0,0.5 or x=0:1:5")  # fmt: skip
 @click.option("--csv", "table", type=click.Path(path_type=Path, dir_okay=False),
               help="points from a CSV file with a column for each coordinate")  # fmt: skip
 @click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")

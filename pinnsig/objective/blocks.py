@@ -81,12 +81,12 @@ def make_blocks(problem: Problem, sites: Mapping[str, Sites], like: Tensor) -> l
         for name, residual, stride in expressions(problem, problem.terms())
         if name in sites
     ]
-    names = [term for block in blocks for term in block.terms]
-    if len(set(names)) != len(names):
-        raise ProblemError(f"two terms have one name among {', '.join(names)}")
     for term in blocks[0].terms if blocks else ():
         if term in GROUPS:
             raise ProblemError(f"a residual is named {term!r}, as a group of conditions is: rename")
+    names = [term for block in blocks for term in block.terms]
+    if len(set(names)) != len(names):
+        raise ProblemError(f"two terms have one name among {', '.join(names)}")
     return blocks
 
 

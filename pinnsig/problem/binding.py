@@ -103,7 +103,8 @@ def _parameters(function: Callable[..., Any]) -> Parameters:
 
 @functools.lru_cache(maxsize=1024)
 def _read(function: Callable[..., Any]) -> Parameters:
-    if isinstance(function, np.ufunc):  # some tell of parameters such as `out` and `where`
+    # a ufunc may tell of parameters such as `out`, a class of those that it is made from
+    if isinstance(function, np.ufunc) or inspect.isclass(function):
         raise ValueError("no names")
     fixed: Mapping[str, Any] = {}
     if isinstance(function, functools.partial):

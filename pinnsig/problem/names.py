@@ -23,9 +23,10 @@ ATTRIBUTES = (
 )  # fmt: skip
 FUNCTIONS = (
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctanh", "asin", "asinh", "atan", "atanh", "clamp", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2",
-    "expm1", "lgamma", "log", "log10", "log1p", "log2", "neg", "negative", "pow", "reciprocal", "relu",
-    "rsqrt", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
+    "arctanh", "asin", "asinh", "atan", "atanh", "clamp", "cos", "cosh", "digamma", "erf",
+    "erfc", "erfinv", "exp", "exp2", "expm1", "lgamma", "log", "log10", "log1p", "log2",
+    "neg", "negative", "pow", "reciprocal", "relu", "rsqrt", "sigmoid", "sign", "silu", "sin",
+    "sinc", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
 )  # fmt: skip
 """What a field knows already, as in u.value and u.exp(): no partial can be called so."""
 
