@@ -85,10 +85,10 @@ class Model(nn.Module):
         shape = columns[0].shape
         wanted = {q: parse_quantity(q, fields, domain.names) for q in quantities or fields}
         places = np.stack([column.ravel() for column in columns], axis=1)
-        strays = domain.strays(places)
-        if strays:
+        outside = domain.describe_outside(places)
+        if outside:
             warnings.warn(
-                f"{strays}; there the network was not trained", OutsideDomainWarning, stacklevel=4
+                f"{outside}; there the network was not trained", OutsideDomainWarning, stacklevel=4
             )
         points = torch.from_numpy(places).to(next(self.network.parameters()))
 

@@ -113,11 +113,21 @@ class Problem:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the raw network outputs: the ansatz's own parameters, or the fields."""
+        """Names of the raw network outputs: the ansatz's own parameters, or the fields.
+
+        Raises:
+            ProblemError: the ansatz has no such parameter.
+        """
         if self.ansatz_name is None:
             return self.fields
         names = parameter_names(getattr(self, self.ansatz_name))
-        return tuple(name for name in names if name not in self.domain.names)
+        outputs = tuple(name for name in names if name not in self.domain.names)
+        if not outputs:
+            raise ProblemError(
+                f"{type(self).__name__}.{self.ansatz_name} names no output of the network: write "
+                f"{self.ansatz_name}(self, n, {', '.join(self.domain.names)})"
+            )
+        return outputs
 
     def terms(self) -> dict[str, Condition]:
         """The conditions by term name: initial, boundary, data.

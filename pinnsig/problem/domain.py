@@ -14,11 +14,9 @@ from pinnsig.problem.names import check_coordinates
 TIME_NAMES = ("t", "tau", "time")
 
 ROUNDING = 1e-6  # of an interval: what lies no further outside is on its end
-FACTORS = {
-    **{10.0**k: f"a factor of {10.0**k:g}" for k in (1, 2, 3, 6, 9, 12)},
-    60.0: "a factor of 60", 3600.0: "a factor of 3600", 180 / math.pi: "degrees for radians",
-}  # fmt: skip
-"""By which data in other units are off."""
+FACTORS = (1e3, 1e6, 1e2, 1e1, 1e9, 1e12)
+TIME_FACTORS = (1e3, 60.0, 3600.0, 1e6, 1e9)
+"""By which data in other units are off, the likely ones first."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +118,12 @@ class Box:
         """Which of the points, shape (N, dimensions), lie in the closed box; shape (N,)."""
         return np.all((points >= self.lower) & (points <= self.upper), axis=1)
 
-    def strays(self, points: NDArray[np.float64]) -> str | None:
+    def describe_outside(self, points: NDArray[np.float64], units: bool = False) -> str | None:
         """Say how many of the points lie outside, and where; None if none does.
 
         Args:
             points: shape (N, dimensions).
+            units: whether to say that another unit would put all of them inside.
         """
         room = ROUNDING * (self.upper - self.lower)
         off = (points < self.lower - room) | (points > self.upper + room)
@@ -138,8 +137,8 @@ class Box:
             some = values[off[:, axis]]
             place = f"{some.min():.6g}" + (f" to {some.max():.6g}" if np.ptp(some) else "")
             found.append(f"{name} = {place}, where the domain has {low:g} to {high:g}")
-            unit = _other_unit(values, low, high)
-            found[-1] += f" ({unit}: are its units another's?)" if unit else ""
+            factor = self._other_unit(values, name) if units and np.mean(off[:, axis]) > 0.5 else 0
+            found[-1] += f" (a factor of {factor:g}: is it in another unit?)" if factor else ""
         return f"{count} of {len(points)} points lie outside the domain: {'; '.join(found)}"
 
     def steps(self, dtype: np.dtype[np.floating]) -> dict[str, float]:
@@ -154,13 +153,12 @@ class Box:
                 found[name] = whole / step if math.isfinite(step) and whole > 0 else 0.0
         return found
 
-
-def _other_unit(values: NDArray[np.float64], low: float, high: float) -> str | None:
-    """The factor that puts all values inside, where they then fill a tenth of the interval."""
-    for factor, words in FACTORS.items():
-        for scaled in (values / factor, values * factor):
-            if scaled.min() >= low and scaled.max() <= high:
+    def _other_unit(self, values: NDArray[np.float64], name: str) -> float:
+        """The factor that puts all values inside, where they fill a tenth of the interval, or 0."""
+        low, high = self.interval(name)
+        for factor in TIME_FACTORS if name == self.time else FACTORS:
+            for scaled in (values / factor, values * factor):
                 fills = max(np.ptp(scaled), np.abs(scaled).max()) >= 0.1 * (high - low)
-                if fills:
-                    return words
-    return None
+                if fills and scaled.min() >= low and scaled.max() <= high:
+                    return factor
+        return 0.0

@@ -63,9 +63,9 @@ class PointData(Condition):
         if not measured:
             raise ProblemError("PointData holds no field: add measured values, such as u=[...]")
         points = np.stack([self.columns[name] for name in domain.names], axis=1)
-        strays = domain.strays(points)
-        if strays and not self.outside:
-            raise ProblemError(f"PointData: {strays}; leave them out, or say outside=True")
+        outside = domain.describe_outside(points, units=True)
+        if outside and not self.outside:
+            raise ProblemError(f"PointData: {outside}; leave them out, or say outside=True")
         return Sites(points, measured)
 
     def notice(self, domain: Box) -> str | None:
@@ -73,8 +73,8 @@ class PointData(Condition):
         points = [self.columns.get(name) for name in domain.names]
         if any(column is None for column in points):
             return None  # refused later
-        strays = domain.strays(np.stack([c for c in points if c is not None], axis=1))
-        return f"{self.name or 'data'}: {strays}" if strays else None
+        outside = domain.describe_outside(np.stack([c for c in points if c is not None], axis=1))
+        return f"{self.name or 'data'}: {outside}" if outside else None
 
     def residual(
         self,

@@ -97,9 +97,9 @@ def _check_sites(sites: Sites, condition: Condition, problem: Problem, term: str
             )
     if not np.isfinite(points).all():
         raise SamplingError(f"term {term!r}: its points must be finite")
-    strays = None if condition.outside else problem.domain.strays(points)
-    if strays:
-        raise SamplingError(f"term {term!r}: {strays}; set outside = True if they may")
+    outside = None if condition.outside else problem.domain.describe_outside(points)
+    if outside:
+        raise SamplingError(f"term {term!r}: {outside}; set outside = True if they may")
 
 
 def _shares(problem: Problem, terms: dict[str, Condition], counts: Counts) -> dict[str, int]:

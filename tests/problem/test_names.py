@@ -265,7 +265,7 @@ def test_a_term_is_not_named_as_another_group(runs):
         Case().terms()
 
     class Residual(Parted):
-        def residual(self, u_re, u_im):
+        def residual(self, u_re, u_im, x_1):
             return {"initial": u_re.t_s, "im": u_im.t_s}
 
     with pytest.raises(ProblemError, match="a residual is named 'initial'"):

@@ -1,6 +1,7 @@
 """`On`: any residual on a place."""
 
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -189,7 +190,7 @@ def test_a_condition_between_fields_and_weights_of_its_group(runs):
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (lambda: On("x+", 3.0), "On x.: a residual is a function, such as lambda u"),
+        (lambda: On("x+", cast(Any, 3.0)), "On x.: a residual is a function, such as lambda u"),
         (lambda: On("z", lambda u: u), "on='z' names no coordinate"),
         (lambda: On("x+", lambda w: w), "its parameter 'w' is none of u, v, x, y, t, normal_x, "),
         (lambda: On("x+", lambda *a: a), r"\*a names nothing"),
