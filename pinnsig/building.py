@@ -1,6 +1,7 @@
 """From settings to the objects of a run: problem, activation, initialiser, model."""
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
 
 HARD_CHECKS = 64  # points of a group
 HARD_TOLERANCE = 1e-16
+FEWEST_STEPS, FINE_STEPS = 1e3, 1e5  # positions on an interval: refused below, told below
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
     activation = parse_activation(settings.act)
     if settings.scale != 1.0:
         activation = settings.scale * activation
+    notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
     initializer = build_initializer(settings)
     network = FFNN(
         input_count(made),
@@ -79,8 +82,40 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         init=initializer.spec,
         set=made.values(),
     )
-    notices = (*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings))
-    return Parts(settings, made, activation, initializer, Model(made, network), notices)
+    notices += [*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings)]
+    return Parts(settings, made, activation, initializer, Model(made, network), tuple(notices))
+
+
+def _resolution_notices(settings: Settings, problem: Problem) -> Iterator[str]:
+    """A line where numbers are coarse beside an interval, as far from the origin.
+
+    Raises:
+        ProblemError: they are so coarse that points fall together.
+    """
+    domain = problem.domain
+    used = {settings.dtype, *(phase.dtype for phase in settings.phase_list() if phase.dtype)}
+    for dtype in sorted(used):
+        for name, steps in domain.steps(np.dtype(dtype)).items():
+            if steps >= FINE_STEPS:
+                continue
+            low, high = domain.interval(name)
+            cures = [f"let {name} begin at 0, as {name} - {low:g}"]
+            if dtype == "float32" and domain.steps(np.dtype("float64"))[name] >= FINE_STEPS:
+                cures.insert(0, "take --dtype float64")
+            line = (
+                f"{name} from {low:.12g} to {high:.12g} has {steps:.3g} different positions in "
+                f"{dtype}: {', or '.join(cures)}"
+            )
+            if steps < FEWEST_STEPS:
+                raise ProblemError(f"{type(problem).__name__}: {line}")
+            yield line
+
+
+def _condition_notices(problem: Problem) -> list[str]:
+    """What conditions have to say."""
+    conditions = guarded(problem, "conditions", problem.terms).values()
+    found = [condition.notice(problem.domain) for condition in conditions]
+    return [line for line in found if line is not None]
 
 
 def _dense_notices(settings: Settings) -> tuple[str, ...]:

@@ -54,3 +54,7 @@ class SignalError(PinnsigError):
 
 class FigureError(PinnsigError):
     """A figure of the paper is unknown, or its record cannot be read or written."""
+
+
+class OutsideDomainWarning(UserWarning):
+    """A prediction is asked for where a network was not trained."""

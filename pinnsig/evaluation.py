@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ class Comparison:
         field: its name.
         axes: the grid's points along each coordinate, in the domain's order.
         prediction: shape (len(axis), ...) over all axes.
-        reference: the solution there, same shape; None where the problem has none.
+        reference: the solution there, same shape; None where the problem has none of this field.
     """
 
     field: str
@@ -85,41 +86,38 @@ def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, 
             field,
             axes,
             predicted[field].double().cpu().numpy().reshape(shape),
-            None if references is None else references[field].numpy().reshape(shape),
+            references[field].numpy().reshape(shape) if field in references else None,
         )
         for field in problem.fields
     }
 
 
-def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[str, Tensor] | None:
-    """The problem's solution by field at float64 points of shape (N,); None without one.
+def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the problem's solution at float64 points of shape (N,), by the fields that have one.
 
-    It is the solution at the true values of learned coefficients (`Coefficient(true=...)`): where
-    it depends on one whose true value is not known, there is nothing to compare with.
+    `solution` may give some fields only, in a dict, or None in the place of others. It is the
+    solution at the true values of learned coefficients (`Coefficient(true=...)`): where a field
+    depends on one whose true value is not known, there is nothing to compare it with.
 
     Raises:
         ProblemError: it has another shape than its points, or is not finite.
     """
     if not problem.has("solution"):
-        return None
+        return {}
     true = {name: math.nan if c.true is None else c.true for name, c in problem.learned().items()}
     exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
     own = {name: column.clone() for name, column in columns.items()}
     with torch.no_grad():
         found = guarded(problem, "solution", lambda: exact.call("solution", own))
-    if isinstance(found, tuple | list):
-        found = dict(zip(problem.fields, found, strict=False))
-    elif not isinstance(found, dict):
-        found = dict.fromkeys(problem.fields[:1], found)
     unknown = any(math.isnan(value) for value in true.values())
     what = f"{type(problem).__name__}.solution"
     shape = next(iter(columns.values())).shape
     checked: dict[str, Tensor] = {}
-    for field in problem.fields:
-        values = found.get(field)
-        if not isinstance(values, Tensor):
+    for field, values in _by_field(found, problem.fields, what).items():
+        if not isinstance(values, Tensor) or values.is_complex():
+            kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
             raise ProblemError(
-                f"{what} must give a tensor of shape (N,) for {field}, not {type(values).__name__}"
+                f"{what} must give a real tensor of shape (N,) for {field}, not {kind}"
             )
         if values.shape != shape:
             raise ProblemError(
@@ -127,7 +125,7 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
             )
         real_tensor(values, f"{what}: {field}")
         if unknown and values.isnan().any():
-            return None
+            continue
         if not (finite := values.isfinite()).all():
             bad = int(finite.logical_not().nonzero()[0])
             place = ", ".join(f"{name} = {float(c[bad]):g}" for name, c in columns.items())
@@ -136,22 +134,45 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     return checked
 
 
-def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
-    """|error| / |reference| in the 2-norm over the grid and all fields; None without reference.
+def _by_field(found: Any, fields: tuple[str, ...], what: str) -> dict[str, Any]:
+    """What a solution gave, by field, without those that it leaves out."""
+    if isinstance(found, Mapping):
+        unknown = next((key for key in found if key not in fields), None)
+        if unknown is not None:
+            raise ProblemError(
+                f"{what} gives {unknown!r}, which is no field: they are {', '.join(fields)}"
+            )
+        named = dict(found)
+    else:
+        several = found if isinstance(found, tuple | list) else [found]
+        if len(several) != len(fields):
+            raise ProblemError(
+                f"{what} gives {len(several)} of {len(fields)} fields: return a dict, such as "
+                f"{{{fields[0]!r}: ...}}, for some of them"
+            )
+        named = dict(zip(fields, several, strict=True))
+        if len(fields) == 1 and found is None:
+            raise ProblemError(f"{what} must give a tensor of shape (N,), not None")
+    return {field: named[field] for field in fields if named.get(field) is not None}
 
-    Where the reference is zero everywhere, the root mean square of the error.
+
+def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
+    """|error| / |reference| in the 2-norm over the grid and all fields that have a reference.
+
+    None where none has one. Where the reference is zero everywhere, the root mean square of the
+    error.
     """
     size, off, points = 0.0, 0.0, 0
     for comparison in comparisons.values():
         if comparison.reference is None or comparison.error is None:
-            return None
+            continue
         size += float(np.sum(comparison.reference**2))
         off += float(np.sum(comparison.error**2))
         points += comparison.error.size
-    return math.sqrt(off / (size or points or 1))
+    return math.sqrt(off / (size or points)) if points else None
 
 
 def max_error(comparisons: Mapping[str, Comparison]) -> float | None:
-    """Largest absolute error over the grid and all fields; None without reference."""
+    """Largest absolute error over the grid and all fields that have a reference; None without."""
     errors = [c.max_error for c in comparisons.values() if c.max_error is not None]
     return max(errors) if errors else None

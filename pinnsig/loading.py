@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from pinnsig.building import build
@@ -42,24 +41,17 @@ class TrainedModel:
 
         Args:
             of: quantities such as "u", "u.x" or ("u", "u.xt"); none means all fields.
-            coordinates: a number or an array of shape (N,) for each coordinate; numbers are
-                repeated to the common length.
+            coordinates: for each coordinate a number or an array, of shapes that broadcast, as
+                those of `numpy.meshgrid` do; a number has shape (1,).
 
         Returns:
-            An array of shape (N,) for each quantity.
+            For each quantity an array of the shape that they broadcast to.
 
         Raises:
-            ProblemError: coordinates missing, unknown, or of different lengths.
+            ProblemError: coordinates missing, unknown, not finite, or of shapes that do not fit.
             DerivativeError: a quantity that names no field or partial.
         """
-        columns = {name: np.asarray(value, np.float64) for name, value in coordinates.items()}
-        try:
-            shaped = np.broadcast_arrays(*(np.atleast_1d(column) for column in columns.values()))
-        except ValueError:
-            lengths = {name: column.shape for name, column in columns.items()}
-            raise ProblemError(f"coordinates have different lengths: {lengths}") from None
-        named = {n: torch.tensor(c) for n, c in zip(columns, shaped, strict=True)}
-        found = self.model.predict(named, (of,) if isinstance(of, str) else tuple(of))
+        found = self.model.predict(coordinates, (of,) if isinstance(of, str) else tuple(of))
         return {name: values.double().cpu().numpy() for name, values in found.items()}
 
 

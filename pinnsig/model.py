@@ -1,15 +1,19 @@
 """`Model`: a problem, the network that approximates its solution, and its learned coefficients."""
 
+import warnings
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pinnsig.errors import DerivativeError, ProblemError
+from pinnsig.errors import OutsideDomainWarning, ProblemError
 from pinnsig.gradients import own_gradients
 from pinnsig.jets import Engine, Jet, Plan, choose_engine, fields_at, network_inputs, record
-from pinnsig.jets.plan import Alpha, parse_partial
 from pinnsig.problem import Problem
+from pinnsig.problem.names import parse_quantity
 
 
 class Model(nn.Module):
@@ -58,48 +62,75 @@ class Model(nn.Module):
     @own_gradients()
     @torch.no_grad()
     def predict(
-        self, coordinates: Mapping[str, Tensor], quantities: tuple[str, ...] = ()
+        self, coordinates: Mapping[str, Any], quantities: tuple[str, ...] = ()
     ) -> dict[str, Tensor]:
         """Fields and partials at given points.
 
+        Points outside the domain are answered, with a warning (`OutsideDomainWarning`).
+
         Args:
-            coordinates: a tensor of shape (N,) for every coordinate of the domain.
+            coordinates: for every coordinate of the domain a number, or an array or tensor, of
+                shapes that broadcast.
             quantities: what to give, such as "u", "u.x" or "u.xt"; none means all fields.
 
         Returns:
-            A tensor of shape (N,) for each quantity, of the network's type, on its device.
+            For each quantity a tensor of the shape that they broadcast to, of the network's type,
+            on its device.
 
         Raises:
-            ProblemError: a coordinate is missing, unknown or of another length.
+            ProblemError: a coordinate is missing, unknown, no finite number, or of a shape that
+                does not fit.
             DerivativeError: a quantity names no field or partial.
         """
-        names = self.problem.domain.names
-        if set(coordinates) != set(names):
-            raise ProblemError(
-                f"coordinates {', '.join(names)} are needed, and no others; "
-                f"given are {', '.join(coordinates) or 'none'}"
+        domain, fields = self.problem.domain, self.problem.fields
+        columns = _broadcast(domain.names, coordinates)
+        shape = columns[0].shape
+        wanted = {q: parse_quantity(q, fields, domain.names) for q in quantities or fields}
+        places = np.stack([column.ravel() for column in columns], axis=1)
+        outside = domain.describe_outside(places)
+        if outside:
+            warnings.warn(
+                f"{outside}; there the network was not trained", OutsideDomainWarning, stacklevel=4
             )
-        shapes = {name: tuple(coordinates[name].shape) for name in names}
-        if len(set(shapes.values())) != 1 or any(len(s) != 1 for s in shapes.values()):
-            raise ProblemError(f"coordinates need one common length, not shapes {shapes}")
-        wanted = {q: self._parse(q) for q in quantities or self.problem.fields}
-        like = next(self.network.parameters())
-        points = torch.stack([coordinates[name] for name in names], dim=1).to(like)
+        points = torch.from_numpy(places).to(next(self.network.parameters()))
 
         def expression(fields: Mapping[str, Jet], at: Mapping[str, Jet]) -> dict[str, Tensor]:
             del at
             return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
 
-        plan, _ = record(self.bound(), expression, points[:2])
-        return expression(*self.fields(choose_engine("auto", self.network), points, plan))
+        plan, empty = record(self.bound(), expression, points[:2])
+        if not len(points):
+            return {q: values.reshape(shape) for q, values in empty.items()}
+        found = expression(*self.fields(choose_engine("auto", self.network), points, plan))
+        return {q: values.reshape(shape) for q, values in found.items()}
 
-    def _parse(self, quantity: str) -> tuple[str, Alpha]:
-        field, _, partial = quantity.replace("_", ".", 1).partition(".")
-        names = self.problem.domain.names
-        alpha = parse_partial(partial, names) if partial else (0,) * len(names)
-        if field not in self.problem.fields or alpha is None:
-            raise DerivativeError(
-                f"{quantity!r} is no field or partial: fields {', '.join(self.problem.fields)}, "
-                f"coordinates {', '.join(self.problem.domain.names)} (write u or u.xt)"
+
+def _broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+    """The coordinates in the domain's order, in float64, brought to one shape."""
+    if set(given) != set(names):
+        raise ProblemError(
+            f"coordinates {', '.join(names)} are needed, and no others; "
+            f"given are {', '.join(given) or 'none'}"
+        )
+    columns = {}
+    for name in names:
+        values = given[name]
+        try:
+            if isinstance(values, Tensor):
+                wide = values.double() if values.is_floating_point() else values
+                values = wide.detach().cpu().numpy()
+            columns[name] = np.atleast_1d(values).astype(np.float64, casting="same_kind")
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"coordinate {name} holds something that is no real number"
+            ) from None
+        if not np.isfinite(columns[name]).all():
+            bad = int(np.count_nonzero(~np.isfinite(columns[name])))
+            raise ProblemError(
+                f"coordinate {name}: {bad} of {columns[name].size} values are not finite"
             )
-        return field, alpha
+    try:
+        return [np.asarray(column) for column in np.broadcast_arrays(*columns.values())]
+    except ValueError:
+        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise ProblemError(f"the coordinates' shapes do not fit each other: {shapes}") from None

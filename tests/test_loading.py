@@ -1,13 +1,15 @@
 """`load`: a run as a model that predicts, also where the original problem file is gone."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import pinnsig
-from pinnsig.errors import DeviceError, PinnsigError, ProblemError, RunError
+from pinnsig.errors import DeviceError, OutsideDomainWarning, PinnsigError, ProblemError, RunError
 from tests.conftest import HEAT, SMALL, Cli
 
 
@@ -36,8 +38,10 @@ def test_partials_agree_with_differences(finished: Path):
     [
         ({"x": 0.1}, "x, t are needed"),
         ({"x": 0.1, "t": 0.5, "y": 1.0}, "x, t are needed"),
-        ({"x": [0.1, 0.2], "t": [0.1, 0.2, 0.3]}, "different lengths"),
-        ({"x": [[0.1, 0.2]], "t": 0.5}, "length"),
+        ({"x": [0.1, 0.2], "t": [0.1, 0.2, 0.3]}, "do not fit each other: x \\(2,\\), t \\(3,\\)"),
+        ({"x": [0.1, float("nan")], "t": 0.5}, "coordinate x: 1 of 2 values are not finite"),
+        ({"x": "0.1", "t": 0.5}, "coordinate x holds something that is no real number"),
+        ({"x": 0.1, "t": 0.5 + 1j}, "coordinate t holds something that is no real number"),
         ({"of": "v", "x": 0.1, "t": 0.5}, "'v'"),
         ({"of": "u.z", "x": 0.1, "t": 0.5}, "'u.z'"),
     ],
@@ -45,6 +49,34 @@ def test_partials_agree_with_differences(finished: Path):
 def test_wrong_questions(finished: Path, arguments: dict, words: str):
     with pytest.raises(PinnsigError, match=words):
         pinnsig.load(finished).predict(**arguments)
+
+
+def test_any_shapes_that_broadcast(finished: Path):
+    model = pinnsig.load(finished)
+    x, t = np.meshgrid(np.linspace(-1, 1, 4), np.linspace(0, 1, 3), indexing="ij")
+    mesh = model.predict(("u", "u.x"), x=x, t=t)
+    flat = model.predict(("u", "u.x"), x=x.ravel(), t=t.ravel())
+    for name, values in mesh.items():
+        assert values.shape == (4, 3)
+        np.testing.assert_array_equal(values.ravel(), flat[name])
+    sparse = model.predict(x=x[:, :1], t=t[:1])
+    np.testing.assert_array_equal(sparse["u"], mesh["u"])
+    assert model.predict(x=[], t=0.5)["u"].shape == (0,)
+    assert model.predict(x=np.zeros((2, 0, 3)), t=1)["u"].shape == (2, 0, 3)
+    tensors = model.model.predict({"x": torch.tensor(x, dtype=torch.float32), "t": 0.5})
+    assert tensors["u"].shape == (4, 3)
+
+
+def test_points_outside_the_domain_are_answered_with_a_warning(finished: Path):
+    model = pinnsig.load(finished)
+    with pytest.warns(
+        OutsideDomainWarning, match=r"2 of 3 points lie outside the domain: x = 7 to"
+    ):
+        found = model.predict(x=[7.0, 8.0, 0.5], t=0.5)
+    assert np.isfinite(found["u"]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(x=[-1.0, 1.0, 1.0 + 1e-9], t=[0.0, 1.0, 0.5])
 
 
 def test_a_users_problem_is_kept_with_the_run(cli: Cli, solve: Cli, heat: Path):

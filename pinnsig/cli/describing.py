@@ -3,35 +3,41 @@
 from typing import Any
 
 import click
+import torch
 
 from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
 from pinnsig.building import build_initializer
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs, print_table
 from pinnsig.errors import ProblemError
-from pinnsig.problem import problem_class, problem_entries
+from pinnsig.jets.fields import guarded
+from pinnsig.objective import make_blocks
+from pinnsig.problem import Problem, problem_class, problem_entries
+from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings, check_settings
 
+SOME = 1000  # points, more than conditions have faces
 JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")
 
 
 @click.command()
+@click.argument("name", required=False)
 @JSON
-def problems(as_json: bool) -> None:
-    """List the registered problems."""
+def problems(name: str | None, as_json: bool) -> None:
+    """List the registered problems, or describe one.
+
+    NAME is one of them, or a file such as heat.py: its fields, domain, settings, and the terms of
+    its loss, as --weight names them.
+    """
+    if name is not None:
+        _describe(name, as_json)
+        return
     found = {}
     for name in problem_entries():
         try:
-            kind = problem_class(name)
+            found[name] = _facts(problem_class(name))
         except ProblemError as error:  # another package's fault must not hide the others
             click.echo(f"notice: {error}", err=True)
-            continue
-        found[name] = {
-            "fields": list(kind.fields),
-            "domain": str(kind.domain),
-            "settings": {key: setting.default for key, setting in kind.settings().items()},
-            "about": (kind.__doc__ or "").strip().partition("\n")[0],
-        }
     if as_json:
         print_json(found)
         return
@@ -41,6 +47,42 @@ def problems(as_json: bool) -> None:
                            for k, v in p["settings"].items())  # fmt: skip
         rows.append((name, p["domain"], values, p["about"]))
     print_table(("problem", "domain", "settings", "about"), rows)
+
+
+def _facts(kind: type[Problem]) -> dict[str, Any]:
+    return {
+        "fields": list(kind.fields),
+        "domain": str(kind.domain),
+        "settings": {key: setting.default for key, setting in kind.settings().items()},
+        "about": (kind.__doc__ or "").strip().partition("\n")[0],
+    }
+
+
+def _describe(name: str, as_json: bool) -> None:
+    kind = problem_class(name)
+    problem = kind()
+    terms = guarded(problem, "residual or a condition", lambda: _term_groups(problem))
+    facts = _facts(kind)
+    if as_json:
+        print_json({**facts, "terms": terms})
+        return
+    settings = ", ".join(f"{key}={value}" for key, value in facts["settings"].items())
+    shown = {"problem": name, "about": facts["about"], "fields": ", ".join(facts["fields"])}
+    print_pairs({**shown, "domain": facts["domain"], "settings": settings or "none"})
+    click.echo()
+    print_table(("term", "group"), terms.items())
+
+
+def _term_groups(problem: Problem) -> dict[str, str]:
+    """The group of every term of the loss."""
+    sites = draw_sites(problem, Counts(4, SOME, SOME), "lhs", seed=0)
+    blocks = make_blocks(problem, sites, torch.zeros((), dtype=torch.float64))
+    conditions = problem.terms()
+    return {
+        term: conditions[block.name].group if block.name in conditions else "residual"
+        for block in blocks
+        for term in block.terms
+    }
 
 
 @click.command()

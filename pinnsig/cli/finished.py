@@ -3,6 +3,7 @@
 import csv
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import torch
 
 from pinnsig.building import build, run_sites
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
-from pinnsig.errors import RunError
+from pinnsig.cli.points import grid, read_points
+from pinnsig.errors import OutsideDomainWarning, RunError
 from pinnsig.evaluation import compare
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.judging import judge_residuals
@@ -106,7 +108,8 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
 @click.command()
 @RUN
 @click.argument("more", nargs=-1, metavar="[t=0.5 ...]")
-@click.option("--at", multiple=True, metavar="x=0.1", help="a coordinate; the rest may follow it")
+@click.option("--at", multiple=True, metavar="x=0.1",
+              help="a coordinate; several values as in x=0,0.5 or x=0:1:5")  # fmt: skip
 @click.option("--csv", "table", type=click.Path(path_type=Path, dir_okay=False),
               help="points from a CSV file with a column for each coordinate")  # fmt: skip
 @click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")
@@ -124,18 +127,23 @@ def predict(
     """Predict fields and partials of a finished run, as CSV.
 
     RUN is its directory: pinnsig predict RUN --at x=0.1 t=0.5 --of u,u.x
+
+    start:stop:count are evenly spaced values, both ends among them; several values of several
+    coordinates make a grid, the last coordinate of the domain changing fastest. A notice tells of
+    points outside the domain.
     """
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
-    given = _read_points([*at, *more]) if table is None else None
+    given = read_points([*at, *more]) if table is None else None
     trained: TrainedModel = load(run, weights="last" if last else "best")
     names = trained.model.problem.domain.names
-    points = _read_csv(table, names) if given is None and table else given or {}
-    missing = [name for name in names if name not in points]
-    if missing:
-        raise RunError(f"no value is given for the coordinate {missing[0]}")
+    points = _read_csv(table, names) if given is None and table else grid(given or {}, names)
     wanted = tuple(filter(None, (part.strip() for part in of.split(","))))
-    predicted = trained.predict(wanted, **points)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", OutsideDomainWarning)
+        predicted = trained.predict(wanted, **points)
+    for warning in heard:
+        click.echo(f"notice: {warning.message}", err=True)
     found = {name: np.asarray(values).tolist() for name, values in {**points, **predicted}.items()}
     if as_json:
         print_json(found)
@@ -143,20 +151,6 @@ def predict(
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(found)
     writer.writerows(zip(*found.values(), strict=True))
-
-
-def _read_points(texts: list[str]) -> dict[str, list[float]]:
-    """One point from texts such as x=0.1."""
-    found: dict[str, list[float]] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        number = _number(value)
-        if not equals or number is None:
-            raise click.UsageError(f"{text!r} is not COORDINATE=NUMBER, such as x=0.1")
-        if name in found:
-            raise click.UsageError(f"coordinate {name} is given twice; many points go into --csv")
-        found[name] = [number]
-    return found
 
 
 def _read_csv(path: Path, names: Sequence[str]) -> dict[str, list[float]]:

@@ -32,6 +32,12 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     raw = dict(zip(problem.outputs, outputs, strict=True))
     found = problem.call(name, {**raw, **coordinates})
     if isinstance(found, dict):
+        if set(found) != set(problem.fields):
+            given = ", ".join(map(str, found))
+            raise ProblemError(
+                f"{type(problem).__name__}.{name} gives {given or 'nothing'}, and the fields are "
+                f"{', '.join(problem.fields)}"
+            )
         found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
     own = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in for it

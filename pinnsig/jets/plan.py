@@ -12,41 +12,22 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from pinnsig.errors import DerivativeError
+from pinnsig.problem.names import Alpha, parse_partial, partial_name
 
-Alpha = tuple[int, ...]
+__all__ = [
+    "MAX_PARTIAL_ORDER",
+    "Alpha",
+    "Plan",
+    "Product",
+    "below",
+    "faa_di_bruno",
+    "leibniz",
+    "parse_partial",
+    "partial_name",
+]
 
 MAX_PARTIAL_ORDER = 4
 """Highest order of a partial; the weights' gradient then needs f's fifth derivative."""
-
-
-@lru_cache(maxsize=4096)
-def parse_partial(text: str, coordinates: tuple[str, ...]) -> Alpha | None:
-    """The multi-index that a name such as xx, xt or S_tau means; None if it means none.
-
-    Raises:
-        DerivativeError: the name can be read in two ways.
-    """
-
-    def readings(rest: str) -> Iterator[tuple[str, ...]]:
-        if not rest:
-            yield ()
-        for name in coordinates:
-            if rest.startswith(name):
-                yield from ((name, *more) for more in readings(rest[len(name) :].lstrip("_")))
-
-    found = {tuple(map(reading.count, coordinates)) for reading in readings(text)}
-    found.discard((0,) * len(coordinates))
-    if len(found) > 1:
-        raise DerivativeError(
-            f"partial {text!r} can be read in {len(found)} ways in the coordinates "
-            f"{', '.join(coordinates)}: rename a coordinate"
-        )
-    return found.pop() if found else None
-
-
-def partial_name(alpha: Alpha, coordinates: tuple[str, ...]) -> str:
-    """The name of a multi-index, such as xxt; "1" for the value itself."""
-    return "".join(n * k for n, k in zip(coordinates, alpha, strict=True)) or "1"
 
 
 def below(alpha: Alpha) -> Iterator[Alpha]:

@@ -26,7 +26,8 @@ def suspicions(
 ) -> list[str]:
     """Return reasons to doubt an answer; none for one that looks right.
 
-    Where there is a reference, the error against it decides; elsewhere the estimate.
+    Where there is a reference, the error against it decides; elsewhere the estimate, also of single
+    fields that have none.
 
     Args:
         comparisons: every field on a grid.
@@ -35,10 +36,17 @@ def suspicions(
         found: what the judge has.
     """
     known = relative_l2(comparisons)
-    error = known
-    if known is None and found.estimate is not None:
-        error = found.estimate.relative_l2
-    what = "relative L2 error" if known is not None else "estimated relative L2 error"
+    error, what = known, "relative L2 error"
+    if found.estimate is not None:
+        fields = found.estimate.fields
+        without = [name for name, own in comparisons.items() if own.reference is None]
+        guessed = max((fields[name] for name in without if name in fields), default=0.0)
+        if known is None:
+            guessed = found.estimate.relative_l2
+        if known is None or guessed > known:
+            error, what = guessed, "estimated relative L2 error"
+            if known is not None:
+                what += f" of {max(without, key=lambda name: fields.get(name, 0.0))}"
     return [
         *_not_finite(comparisons, found),
         *_training(loss, loss_at_start, found, error, what),

@@ -12,7 +12,7 @@ from pinnsig.errors import ProblemError
 from pinnsig.jets import Jet, Plan, Symbol, record
 from pinnsig.objective.pointwise import StandIns, check_inputs, check_pointwise, domain_points
 from pinnsig.problem import Condition, Problem, Sites
-from pinnsig.problem.condition import real_tensor
+from pinnsig.problem.condition import GROUPS, real_tensor, results_by_name
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
 """Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
@@ -103,6 +103,9 @@ def make_blocks(
             for name, residual, _ in expressions(problem, conditions)
             if name in known
         ]
+    for term in blocks[0].terms if blocks else ():
+        if term in GROUPS:
+            raise ProblemError(f"a residual is named {term!r}, as a group of conditions is: rename")
     names = [term for block in blocks for term in block.terms]
     if len(set(names)) != len(names):
         raise ProblemError(f"two terms have one name among {', '.join(names)}")
@@ -168,13 +171,10 @@ def _pde_residual(
     extra: Mapping[str, Tensor],
 ) -> dict[str, Tensor]:
     del extra
-    result = problem.call("residual", {**fields, **at})
-    if isinstance(result, tuple | list):
-        result = {f"residual_{i}": r for i, r in enumerate(result, start=1)}
-    elif not isinstance(result, dict):
-        result = {"residual": result}
-    like = next(iter(at.values())).like
+    found = problem.call("residual", {**fields, **at})
     what = type(problem).__name__
+    result = results_by_name(found, "residual", f"{what}.residual")
+    like = next(iter(at.values())).like
     return {
         name: _checked(
             r, like, 1, f"{what}: residual {name!r}" if name != "residual" else f"{what}: residual"
@@ -187,8 +187,9 @@ def _condition_residual(condition: Condition, name: str) -> Residual:
     def residual(
         fields: Mapping[str, Jet], at: Mapping[str, Jet], extra: Mapping[str, Tensor]
     ) -> dict[str, Tensor]:
-        values = {key: jet.value for key, jet in at.items()}
-        found = condition.residual(fields, values, extra)
+        plain = not condition.differentiable
+        places = {key: jet.value if plain else jet for key, jet in at.items()}
+        found = condition.residual(fields, cast(Mapping[str, Tensor], places), extra)
         like = next(iter(at.values())).like
         return {
             key: _checked(r, like, condition.stride, f"term {name!r}, {key}")

@@ -48,8 +48,11 @@ def term_weights(
     for name, weight in given.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise SettingsError(f"weight for {name!r}: there is no such term or group: {hint}")
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise SettingsError(
+                f"weight for {name!r}: there is no such term or group: {hint}"
+                f"there are {', '.join(known)}"
+            )
         if not 0 <= weight < math.inf:
             raise SettingsError(f"weight of {name} = {weight} must be finite and not negative")
     wide = like.dtype if like.device.type == "mps" else torch.float64

@@ -4,7 +4,9 @@ from pinnsig.problem.base import Problem
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import Condition, Sites
 from pinnsig.problem.domain import Box, Face
-from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
+from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Robin
+from pinnsig.problem.faces import On
+from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.references import ODEReference, PeriodicReference
 from pinnsig.problem.registry import absolute, problem_class, problem_entries, problem_file
@@ -19,6 +21,7 @@ __all__ = [
     "Initial",
     "Neumann",
     "ODEReference",
+    "On",
     "Periodic",
     "PeriodicReference",
     "PointData",

@@ -11,7 +11,8 @@ from torch import Tensor
 from pinnsig.errors import ProblemError
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
-from pinnsig.problem.condition import Condition
+from pinnsig.problem.condition import GROUPS, Condition
+from pinnsig.problem.definition import check_definition
 from pinnsig.problem.domain import Box
 
 
@@ -46,17 +47,14 @@ class Problem:
     hard: bool = False
     scaled_inputs: bool = False
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse a class that is not well formed, whatever `__init__` it has."""
+        del args, kwargs
+        check_definition(cls, Problem)
+        return super().__new__(cls)
+
     def __init__(self, **settings: Any) -> None:
         kind = type(self)
-        if not isinstance(getattr(kind, "domain", None), Box):
-            raise ProblemError(f"{kind.__name__} has no domain: set domain = Box(x=(0.0, 1.0))")
-        if kind.residual is Problem.residual:
-            raise ProblemError(f"{kind.__name__} has no residual: write residual(self, u, x, ...)")
-        if isinstance(kind.fields, str) or not kind.fields:
-            raise ProblemError(f"{kind.__name__}: fields must be a tuple, such as ('u', 'v')")
-        clash = set(kind.fields) & set(kind.domain.names)
-        if clash or len(set(kind.fields)) != len(kind.fields):
-            raise ProblemError(f"{kind.__name__}: fields and coordinates need names of their own")
         known = self.settings()
         for name, value in settings.items():
             if name not in known:
@@ -122,14 +120,27 @@ class Problem:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the raw network outputs: the ansatz's own parameters, or the fields."""
+        """Names of the raw network outputs: the ansatz's own parameters, or the fields.
+
+        Raises:
+            ProblemError: the ansatz has no such parameter.
+        """
         if self.ansatz_name is None:
             return self.fields
         names = parameter_names(getattr(self, self.ansatz_name))
-        return tuple(name for name in names if name not in self.domain.names)
+        outputs = tuple(name for name in names if name not in self.domain.names)
+        if not outputs:
+            raise ProblemError(
+                f"{type(self).__name__}.{self.ansatz_name} names no output of the network: write "
+                f"{self.ansatz_name}(self, n, {', '.join(self.domain.names)})"
+            )
+        return outputs
 
     def terms(self) -> dict[str, Condition]:
-        """The conditions by term name: initial, boundary, data, with `on` added where it repeats.
+        """The conditions by term name: initial, boundary, data.
+
+        Where a group has several, each adds where it holds (boundary_x-, boundary_x_y+), and a
+        number where that repeats (boundary_x_2). A name of its own beats that.
 
         Raises:
             ProblemError: something yielded is no condition, or two have one name.
@@ -142,18 +153,31 @@ class Problem:
                     f"{type(self).__name__}.conditions gives {condition!r}, which is no condition: "
                     "write yield Dirichlet(...), one for each"
                 )
+        settings = {name: getattr(self, name) for name in self.settings()}
+        conditions = [condition.bound(self.domain, settings) for condition in conditions]
         if self.hard:
             conditions = [condition for condition in conditions if condition.group == "data"]
         groups = [c.group for c in conditions if c.name is None]
         named: dict[str, Condition] = {}
         for condition in conditions:
-            name = condition.name or condition.group
-            if condition.name is None and groups.count(condition.group) > 1:
-                on = getattr(condition, "on", None)
-                name += "" if on is None else "_" + (on if isinstance(on, str) else "_".join(on))
-            if name in named and condition.name is None:
-                name += f"_{sum(key.startswith(name) for key in named) + 1}"
+            name = condition.name or _automatic_name(condition, groups, named)
             if name in named or name == "residual":
                 raise ProblemError(f"two terms are named {name!r}: give a condition another name=")
+            if name in GROUPS and name != condition.group:
+                raise ProblemError(
+                    f"a term of the group {condition.group} is named {name!r}, as another group "
+                    "is: give the condition another name="
+                )
             named[name] = condition
         return named
+
+
+def _automatic_name(condition: Condition, groups: list[str], taken: Mapping[str, Any]) -> str:
+    name, number = condition.group, 2
+    if groups.count(condition.group) > 1:
+        on = getattr(condition, "on", None)
+        name += "" if on is None else "_" + (on if isinstance(on, str) else "_".join(on))
+    first = name
+    while name in taken:
+        name, number = f"{first}_{number}", number + 1
+    return name

@@ -17,12 +17,22 @@ class PointData(Condition):
 
     Every coordinate of the domain is given, and at least one field or partial (u_x); all columns
     have one length, and hold finite numbers only.
+
+    Args:
+        name: of its term.
+        outside: whether points may lie outside the domain, which else are refused.
+        columns: coordinates, fields and partials by name.
     """
 
     group = "data"
 
-    def __init__(self, *, name: str | None = None, **columns: ArrayLike) -> None:
+    def __init__(
+        self, *, name: str | None = None, outside: bool = False, **columns: ArrayLike
+    ) -> None:
         super().__init__(name)
+        if not isinstance(outside, bool):
+            raise ProblemError(f"PointData: outside={outside!r} must be True or False")
+        self.outside = outside
         for key, values in columns.items():
             each = values if isinstance(values, list | tuple) else [values]
             if any(isinstance(value, Tensor) and value.requires_grad for value in each):
@@ -49,7 +59,19 @@ class PointData(Condition):
         measured = {k: column for k, column in self.columns.items() if k not in domain.names}
         if not measured:
             raise ProblemError("PointData holds no field: add measured values, such as u=[...]")
-        return Sites(np.stack([self.columns[name] for name in domain.names], axis=1), measured)
+        points = np.stack([self.columns[name] for name in domain.names], axis=1)
+        outside = domain.describe_outside(points, units=True)
+        if outside and not self.outside:
+            raise ProblemError(f"PointData: {outside}; leave them out, or say outside=True")
+        return Sites(points, measured)
+
+    def notice(self, domain: Box) -> str | None:
+        """Which points lie outside the domain, where they may."""
+        points = [self.columns.get(name) for name in domain.names]
+        if any(column is None for column in points):
+            return None  # refused later
+        outside = domain.describe_outside(np.stack([c for c in points if c is not None], axis=1))
+        return f"{self.name or 'data'}: {outside}" if outside else None
 
     def residual(
         self,
@@ -58,8 +80,10 @@ class PointData(Condition):
         extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Field less measured value."""
-        del coordinates
-        return {target: read_target(fields, target) - value for target, value in extra.items()}
+        return {
+            target: read_target(fields, target, coordinates) - value
+            for target, value in extra.items()
+        }
 
 
 def _numbers(key: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ import numpy as np
 from pinnsig.errors import SamplingError
 from pinnsig.memory import require
 from pinnsig.problem import Condition, Problem, Sites
-from pinnsig.problem.condition import split_evenly
+from pinnsig.problem.condition import GROUPS, split_evenly
 from pinnsig.sampling.samplers import Array, sampler_function
 
 COORDINATE_BYTES = 32
@@ -71,7 +71,7 @@ def draw_sites(
     domain, terms = problem.domain, problem.terms()
     shares = _shares(problem, terms, counts)
     for term, condition in terms.items():
-        if condition.group not in ("initial", "boundary", "data"):
+        if condition.group not in GROUPS:
             raise SamplingError(f"term {term!r}: its group {condition.group!r} has no count")
 
     def stream(term: str) -> Callable[[int, int], Array]:
@@ -85,7 +85,32 @@ def draw_sites(
         share = shares.get(term, 0)
         if share or condition.group == "data":  # data bring points of their own
             sites[term] = condition.sites(domain, share, stream(term))
+            _check_sites(sites[term], condition, problem, term)
     return sites
+
+
+def _check_sites(sites: Sites, condition: Condition, problem: Problem, term: str) -> None:
+    """Refuse points of a condition that are no points of the domain."""
+    points, dimensions = np.asarray(sites.points), problem.domain.dimensions
+    if points.ndim != 2 or points.shape[1] != dimensions or not len(points):
+        raise SamplingError(
+            f"term {term!r}: its points must have shape (N, {dimensions}), not {points.shape}"
+        )
+    if len(points) % condition.stride:
+        raise SamplingError(
+            f"term {term!r}: it has {len(points)} points, which are no groups of {condition.stride}"
+        )
+    for key, column in sites.extra.items():
+        if np.shape(column) != (len(points),):
+            raise SamplingError(
+                f"term {term!r}: its column {key!r} must have shape ({len(points)},), "
+                f"not {np.shape(column)}"
+            )
+    if not np.isfinite(points).all():
+        raise SamplingError(f"term {term!r}: its points must be finite")
+    outside = None if condition.outside else problem.domain.describe_outside(points)
+    if outside:
+        raise SamplingError(f"term {term!r}: {outside}; set outside = True if they may")
 
 
 def _shares(problem: Problem, terms: dict[str, Condition], counts: Counts) -> dict[str, int]:

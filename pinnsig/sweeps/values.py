@@ -65,6 +65,15 @@ def values_of(name: str, value: Any) -> list[Any]:
     return [one for part in split(name, value) for one in _read(name, part)]
 
 
+def numbers_of(name: str, text: str) -> list[float]:
+    """Every number of a text: `0.1`, `0.1,0.5`, `0.1:2:9`, `log:0.1:10:5`.
+
+    Raises:
+        SettingsError: a text that cannot be read.
+    """
+    return [one for part in split(name, text) for one in _numbers(name, part, float)]
+
+
 def _phases(value: Any) -> list[Any]:
     """Lists of phases: a list of lists, or a list in which a text may hold several phases."""
     if not isinstance(value, list | tuple):

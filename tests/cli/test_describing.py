@@ -1,5 +1,7 @@
 """problems, activations, init and check-activation."""
 
+from pathlib import Path
+
 import pytest
 
 from pinnsig.problem import registry
@@ -14,6 +16,25 @@ def test_problems(cli: Cli):
     shown = cli("problems").out
     assert "Box(x=(-1, 1), t=(0, 1))" in shown
     assert "nu=0.0031831" in shown
+
+
+def test_one_problem_with_its_terms(cli: Cli, heat: Path):
+    found = cli("problems", "elasticity", "--json").json()
+    assert found["terms"] == {
+        "force_x": "residual", "force_y": "residual", "sides": "boundary",
+        "sides_strain": "boundary", "bottom": "boundary", "top": "boundary",
+        "top_strain": "boundary",
+    }  # fmt: skip
+    shown = cli("problems", heat)
+    assert shown.code == 0
+    for line in (
+        "Heat equation u_t = k u_xx.",
+        "Box(x=(0, 1), t=(0, 1))",
+        "k=0.1",
+        "initial   initial",
+    ):
+        assert line in shown.out
+    assert "no problem is called" in cli("problems", "nothing").complaint()
 
 
 def test_a_broken_plug_in_does_not_hide_the_other_problems(

@@ -64,6 +64,31 @@ def test_predict_at_a_point(cli: Cli, finished: Path, at: tuple[str, ...]):
     assert found["u"] == pinnsig.load(finished).predict(x=0.1, t=0.5)["u"].tolist()
 
 
+def test_predict_on_a_grid(cli: Cli, finished: Path):
+    told = cli("predict", finished, "--at", "t=0.25,0.5", "x=-1:1:3", "--of", "u.x")
+    assert told.err == ""
+    found = table(told)
+    assert list(found) == ["x", "t", "u.x"]
+    assert found["x"] == [-1, -1, 0, 0, 1, 1]
+    assert found["t"] == [0.25, 0.5] * 3
+    x, t = np.meshgrid([-1, 0, 1], [0.25, 0.5], indexing="ij")
+    expected = pinnsig.load(finished).predict("u.x", x=x, t=t)["u.x"]
+    np.testing.assert_array_equal(found["u.x"], expected.ravel())
+
+
+@pytest.mark.parametrize("way", ["at", "csv"])
+def test_predict_tells_of_points_outside(cli: Cli, finished: Path, tmp_path: Path, way: str):
+    points = tmp_path / "points.csv"
+    points.write_text("x,t\n7,0.5\n0.5,0.5\n", encoding="utf-8")
+    given = ("--csv", points) if way == "csv" else ("--at", "x=7,0.5", "t=0.5")
+    told = cli("predict", finished, *given)
+    assert told.code == 0
+    assert told.err == (
+        "notice: 1 of 2 points lie outside the domain: x = 7, where the domain has -1 to 1; "
+        "there the network was not trained\n"
+    )
+
+
 def test_predict_partials_at_a_negative_point_in_scientific_notation(cli: Cli, finished: Path):
     point = ("--at", "x=-1e-3", "t=5e-1")
     found = table(cli("predict", finished, *point, "--of", "u, u.x,u.xx"))
@@ -108,6 +133,11 @@ def test_predict_a_file_with_header_and_other_columns(
         ("--at x=one t=1", "'x=one'"),
         ("--at x=nan t=1", "'x=nan'"),
         ("--at x=1,t=1", "'x=1,t=1'"),
+        ("--at x=0:1 t=1", "'x=0:1'"),
+        ("--at x=0:1:0 t=1", "count must be at least 1"),
+        ("--at x=0:1:2.5 t=1", "'2.5' is no whole number"),
+        ("--at x=0,,1 t=1", "empty value between its commas"),
+        ("--at x=0:1:4000 t=0:1:4000", "that is 16,000,000 points: at most 10,000,000"),
         ("--at x=1 t=1 --of v", "'v'"),
         ("--at x=1 t=1 --of u.y", "'u.y'"),
         ("--at x=1 t=1 --of u.xxxxx", "order 5"),

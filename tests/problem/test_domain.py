@@ -82,3 +82,22 @@ def test_points_stay_in_the_box_and_ends_are_exact(low, high, unit):
 def test_contains():
     points = np.array([[0.0, 1.0], [1.0, 2.0], [1.1, 1.0], [0.0, np.nan]])
     assert PLANE.contains(points).tolist() == [True, True, False, False]
+
+
+def test_steps_that_numbers_can_tell_apart():
+    far = Box(t=(1.7e9, 1.7e9 + 10), x=(0.0, 1.0), y=(1000.0, 1001.0), z=(0.0, 1e39))
+    steps = far.steps(np.dtype(np.float32))
+    assert steps["t"] == 0.0  # both ends are one number
+    assert steps["x"] == 2**23
+    assert steps["y"] == 2**14
+    assert steps["z"] == 0.0  # beyond the largest number
+    assert far.steps(np.dtype(np.float64))["t"] == pytest.approx(10 / 2**-22)
+
+
+def test_points_outside_are_counted_and_placed():
+    points = np.array([[0.0, 1.0], [1.5, 1.0], [0.0, -3.0], [2.0, 5.0]])
+    assert PLANE.describe_outside(points[:1]) is None
+    assert PLANE.describe_outside(points) == (
+        "3 of 4 points lie outside the domain: x = 1.5 to 2, where the domain has -1 to 1; "
+        "t = -3 to 5, where the domain has 0 to 2"
+    )

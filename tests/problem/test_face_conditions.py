@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from pinnsig.errors import ProblemError
+from pinnsig.errors import DerivativeError, ProblemError
 from pinnsig.jets.jet import Jet
 from pinnsig.problem import Box, Dirichlet, Initial, Neumann, Periodic, Robin
 
@@ -82,7 +82,6 @@ def test_a_field_whose_name_holds_an_underscore():
     [
         (lambda x: x[:, None], r"Dirichlet x, u: its value must have shape \(2,\), not \(2, 1\)"),
         (lambda x: x[:1], r"must have shape \(2,\), not \(1,\)"),
-        (lambda: torch.tensor(1.0), r"must have shape \(2,\), not \(\)"),
         (lambda x: x.tolist(), r"must have shape \(2,\), not list"),
         (lambda y: y, r"its parameter 'y' is none of x, t"),
         (torch.sin, r"does not name its parameters: write lambda x"),
@@ -106,7 +105,7 @@ def test_a_function_may_return_a_number():
 @pytest.mark.parametrize("target", ["v", "v_t", "uu"])
 def test_unknown_target(target):
     values: dict[str, Any] = {target: 0.0}
-    with pytest.raises(ProblemError, match=rf"'{target}' is no field: the problem has u \("):
+    with pytest.raises(DerivativeError, match=rf"'{target}' is no field or partial: fields u, "):
         Dirichlet(on="x", **values).residual({"u": column(0.0)}, {"x": column(0.0)}, {})
 
 
@@ -178,3 +177,28 @@ def test_periodic_refuses():
         Periodic(on="x-").sites(PLANE, 4, draw)
     with pytest.raises(ProblemError, match="order = 0"):
         Periodic(on="x", order=0)
+    with pytest.raises(ProblemError, match=r"fields=\(\) names none"):
+        Periodic(on="x", fields=())
+    with pytest.raises(ProblemError, match="'v' is no field: the problem has u"):
+        Periodic(on="x", fields=("v",)).residual({"u": column(0.0)}, {}, {})
+
+
+def test_periodic_of_some_fields():
+    rising = {"u": field("xt", lambda alpha: column(1.0, 1.0)), "p": field("xt", lambda _: 0.0)}
+    for fields in (("u",), "u"):
+        assert list(Periodic("x", order=1, fields=fields).residual(rising, {}, {})) == ["u"]
+
+
+@pytest.mark.parametrize("on", [3, None, (), ("x", 2)])
+def test_places_that_are_none(on):
+    with pytest.raises(ProblemError, match="names no face: write"):
+        Dirichlet(on=on, u=0.0).sites(PLANE, 4, draw)
+
+
+def test_a_face_that_is_named_twice_counts_once():
+    assert Dirichlet(on=("x", "x-"), u=0.0).faces(PLANE) == PLANE.faces("x")
+
+
+def test_initial_holds_on_one_coordinate():
+    with pytest.raises(ProblemError, match="must name one coordinate"):
+        Initial(on=("t", "x"), u=0.0).sites(PLANE, 4, draw)  # pyright: ignore[reportArgumentType]

@@ -1,10 +1,12 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 import pinnsig
-from pinnsig.errors import ProblemError
-from pinnsig.problem import Box, Coefficient, PointData, Problem
+from pinnsig.errors import ProblemError, SamplingError
+from pinnsig.problem import Box, Coefficient, Condition, PointData, Problem, Sites
 from tests.conftest import SMALL
 
 PLANE = Box(x=(0.0, 1.0), t=(0.0, 1.0))
@@ -78,3 +80,105 @@ def test_columns_of_anything_but_real_numbers_are_refused_in_one_line(column):
     with pytest.raises(ProblemError, match="PointData") as caught:
         PointData(x=[0.0] * len(column), u=column)
     assert "\n" not in str(caught.value)
+
+
+MEASURED: dict[str, Any] = {"x": [0.5, 0.5, 0.5], "u": [1.0, 0.9, 0.8]}
+
+
+@pytest.mark.parametrize(
+    ("t", "words"),
+    [
+        (
+            [0.1, 1.5, 0.9],
+            r"^PointData: 1 of 3 points lie outside the domain: t = 1\.5, where the domain",
+        ),
+        ([-3.0, 1.5, 0.9], r"2 of 3 .*: t = -3 to 1\.5, where the domain has 0 to 1; leave them"),
+        ([100.0, 500.0, 900.0], r"3 of 3 .*\(a factor of 1000: is it in another unit\?\)"),
+        ([6.0, 30.0, 54.0], r"\(a factor of 60: is it in another unit\?\)"),
+        ([0.1, 1.0 + 1e-5, 0.2], "1 of 3 points"),
+    ],
+)
+def test_points_outside_the_domain_are_refused(t, words):
+    with pytest.raises(ProblemError, match=words) as caught:
+        PointData(**MEASURED, t=t).sites(PLANE, 1, draw)
+    assert "outside=True" in str(caught.value)
+    if "factor" not in words:
+        assert "factor" not in str(caught.value)
+
+
+def test_points_on_the_border_may_be_rounded():
+    assert len(PointData(**MEASURED, t=[0.0, 0.1 * 3 / 0.3, 1 + 1e-9]).sites(PLANE, 1, draw).points)
+
+
+class Decay(Problem):
+    """u' = -k u on (0, 1) with data at times in milliseconds."""
+
+    domain = Box(t=(0.0, 1.0))
+    outside = False
+
+    def residual(self, u):
+        return u.t + u
+
+    def conditions(self):
+        yield PointData(t=[100.0, 500.0], u=[0.9, 0.6], outside=self.outside)
+
+
+class DecayOutside(Decay):
+    outside = True
+
+
+def test_a_run_with_points_outside(runs):
+    with pytest.raises(ProblemError, match="2 of 2 points lie outside"):
+        pinnsig.solve(Decay, runs=runs, **SMALL)
+    assert not runs.exists()
+    heard = []
+
+    class Notices(pinnsig.Callback):
+        def started(self, parts, path):
+            heard.extend(parts.notices)
+
+    found = pinnsig.solve(DecayOutside, runs=runs, callbacks=[Notices()], **SMALL)
+    assert "data" in found.terms
+    assert any("data: 2 of 2 points lie outside the domain: t = 100 to 500" in n for n in heard)
+
+
+def test_outside_is_a_word_of_yes_or_no():
+    with pytest.raises(ProblemError, match="outside='yes' must be True or False"):
+        PointData(**MEASURED, t=[0.0, 0.0, 0.0], outside="yes")  # type: ignore[arg-type]
+
+
+def test_own_conditions_outside_the_domain(runs):
+    class Somewhere(Condition):
+        group = "data"
+
+        def __init__(self, points, extra=None, outside=False):
+            super().__init__()
+            self.points, self.extra, self.outside = points, extra or {}, outside
+
+        def sites(self, domain, count, draw):
+            return Sites(np.array(self.points), self.extra)
+
+        def residual(self, fields, coordinates, extra):
+            return {"u": fields["u"] - 1.0}
+
+    def solving(*given, **named):
+        class Case(Problem):
+            domain = Decay.domain
+
+            def residual(self, u):
+                return u.t + u
+
+            def conditions(self):
+                yield Somewhere(*given, **named)
+
+        return pinnsig.solve(Case, runs=runs, figures=False, **SMALL)
+
+    for given, words in (
+        ([[[0.5], [2.0]]], r"term 'data': 1 of 2 points lie outside the domain: t = 2, where"),
+        ([[0.5, 0.6]], r"its points must have shape \(N, 1\), not \(2,\)"),
+        ([[[float("nan")]]], "its points must be finite"),
+        ([[[0.5]], {"weight": np.ones(3)}], r"its column 'weight' must have shape \(1,\)"),
+    ):
+        with pytest.raises(SamplingError, match=words):
+            solving(*given)
+    assert "data" in solving([[2.0]], outside=True).terms

@@ -33,8 +33,8 @@ def test_terms_of_one_group_add_where_they_hold():
         "boundary_x",
         "boundary_y-",
         "boundary_x-_y+",
+        "boundary_x_2",
         "boundary_x_3",
-        "boundary_x_4",
     ]
     assert names(Initial(u=0.0), Initial(u_t=0.0)) == ["initial", "initial_2"]
 
@@ -82,8 +82,8 @@ def test_class_that_is_not_well_formed():
         fields = ("u", "x")
 
     cases = [
-        (NoDomain, "NoDomain has no domain"),
-        (NoResidual, "NoResidual has no residual"),
+        (NoDomain, "NoDomain: there is no domain"),
+        (NoResidual, "NoResidual: there is no residual"),
         (OneWord, "fields must be a tuple"),
         (Clash, "names of their own"),
     ]

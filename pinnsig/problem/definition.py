@@ -1,0 +1,57 @@
+"""What a problem's class must have, and must not take from the library; refused in one line."""
+
+import functools
+
+from pinnsig.errors import ProblemError
+from pinnsig.problem.coefficients import Setting
+from pinnsig.problem.domain import Box
+from pinnsig.problem.names import check_names
+
+WRITTEN = ("domain", "fields", "hard", "scaled_inputs", "residual", "conditions")
+"""What a subclass may have of the base class's attributes; the others are the library's."""
+
+METHODS = ("residual", "conditions", "solution", "ansatz", "hard_ansatz", "features")
+
+
+@functools.lru_cache(maxsize=256)
+def check_definition(kind: type, base: type) -> None:
+    """Refuse a class that is no well formed problem.
+
+    Args:
+        kind: a subclass of `Problem`.
+        base: `Problem` itself.
+
+    Raises:
+        ProblemError: a line that says what is wrong, and what would be right.
+    """
+    try:
+        _check(kind, base)
+    except ProblemError as error:
+        raise ProblemError(f"{kind.__name__}: {error}") from None
+
+
+def _check(kind: type, base: type) -> None:
+    own = {name: value for c in reversed(kind.__mro__[: kind.__mro__.index(base)])
+           for name, value in vars(c).items()}  # fmt: skip
+    for name in own:
+        if name in vars(base) and not name.startswith("__") and name not in WRITTEN:
+            raise ProblemError(f"{name!r} is an attribute of every problem: choose another name")
+    domain, fields = getattr(kind, "domain", None), getattr(kind, "fields", ())
+    if not isinstance(domain, Box):
+        raise ProblemError("there is no domain: set domain = Box(x=(0.0, 1.0))")
+    if "residual" not in own:
+        raise ProblemError("there is no residual: write residual(self, u, x, ...)")
+    if not isinstance(fields, tuple | list) or not fields:
+        raise ProblemError(f"fields must be a tuple, such as ('u', 'v'), not {fields!r}")
+    for name in METHODS:
+        if not callable(getattr(kind, name, base.__init__)):
+            raise ProblemError(f"{name} must be a method, such as {_example(name)}")
+    for name in ("hard", "scaled_inputs"):
+        if not isinstance(getattr(kind, name), bool):
+            raise ProblemError(f"{name} must be True or False, not {getattr(kind, name)!r:.60}")
+    others = [name for name, value in own.items() if isinstance(value, Setting)]
+    check_names(fields, domain.names, others)
+
+
+def _example(method: str) -> str:
+    return f"def {method}(self{'' if method == 'conditions' else ', ...'})"

@@ -1,0 +1,79 @@
+"""Periodic conditions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from pinnsig.errors import ProblemError
+from pinnsig.problem.condition import Condition, Draw, Sites
+from pinnsig.problem.domain import Box, Face
+
+
+class Periodic(Condition):
+    """Fields and their derivatives below `order` agree on the two sides of a coordinate.
+
+    `Periodic("x")` asks for u and u_x to agree; order=1 for u alone. Of a system, `fields=("u",)`
+    names those that are periodic; without it all are.
+    """
+
+    group = "boundary"
+    stride = 2
+
+    def __init__(
+        self,
+        on: str,
+        *,
+        order: int = 2,
+        fields: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+            raise ProblemError(
+                f"Periodic: order = {order!r} cannot be: it must be an integer of at least 1"
+            )
+        if not isinstance(on, str):
+            raise ProblemError(f"Periodic: on={on!r} must name a whole coordinate, such as 'x'")
+        named = (fields,) if isinstance(fields, str) else fields
+        if named is not None and not named:
+            raise ProblemError("Periodic: fields=() names none: leave it out for all of them")
+        self.on, self.order = on, order
+        self.fields = None if named is None else tuple(named)
+
+    def faces(self, domain: Box) -> tuple[Face, ...]:
+        """The two sides of its coordinate."""
+        faces = domain.faces(self.on)
+        if len(faces) != 2:
+            raise ProblemError(f"Periodic: on={self.on!r} must name a whole coordinate")
+        return faces
+
+    def sites(self, domain: Box, count: int, draw: Draw) -> Sites:
+        """Opposite points next to each other: lower, upper, lower, upper, ..."""
+        low, high = self.faces(domain)
+        free = domain.dimensions - 1
+        unit = draw(max(count // 2, 1) if free else 1, free)
+        pairs = np.stack([domain.place(unit, low), domain.place(unit, high)], axis=1)
+        return Sites(pairs.reshape(-1, domain.dimensions))
+
+    def residual(
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
+    ) -> dict[str, Any]:
+        """Lower less upper, shape (N / 2,), for each field and each derivative."""
+        del coordinates, extra
+        unknown = next((name for name in self.fields or () if name not in fields), None)
+        if unknown is not None:
+            raise ProblemError(
+                f"Periodic {self.on}: {unknown!r} is no field: the problem has {', '.join(fields)}"
+            )
+        found = {}
+        for name in self.fields or fields:
+            field = fields[name]
+            for order in range(self.order):
+                values = (getattr(field, self.on * order) if order else field).value
+                found[f"{name}_{self.on * order}" if order else name] = values[::2] - values[1::2]
+        return found
