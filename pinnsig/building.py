@@ -1,6 +1,7 @@
 """From settings to the objects of a run: problem, activation, initialiser, model."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from pinnsig.objective import Objective
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
+from pinnsig.sizes import bytes_text
 
 HARD_CHECKS = 64  # points of a group
 HARD_TOLERANCE = 1e-16
@@ -90,7 +92,7 @@ def _dense_notices(settings: Settings) -> tuple[str, ...]:
     if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
         return ()
     return (
-        f"the matrix of self-scaled Broyden would take {4 * weights**2 / 1e9:.2g} GB for some "
+        f"the matrix of self-scaled Broyden would take {bytes_text(4 * weights**2)} for some "
         f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
         "--phase lm:100 where J fits, goes on",
     )
@@ -145,12 +147,15 @@ def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str
     return draw_sites(problem, counts, settings.sampler, settings.seed, number)
 
 
-def build_objective(parts: Parts, engine: str | None = None) -> Objective:
+def build_objective(
+    parts: Parts, engine: str | None = None, sites: Mapping[str, Sites] | None = None
+) -> Objective:
     """The loss at the points that the settings ask for.
 
     Args:
         parts: what `build` made.
         engine: another engine than the settings name.
+        sites: the points, where they are drawn already.
 
     Raises:
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
@@ -159,13 +164,16 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
-    return Objective(
+    made = Objective(
         parts.model,
         engine or settings.engine,
-        run_sites(settings, parts.problem),
+        run_sites(settings, parts.problem) if sites is None else sites,
         settings.weight,
         settings.deterministic,
     )
+    if not any(made.given_weights):
+        raise SettingsError("every term has weight 0: there is nothing to train on")
+    return made
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pinnsig.optim.base import Layout
 from pinnsig.optim.dense import DenseInverse
 from pinnsig.optim.quasi_newton import QuasiNewton
 from pinnsig.optim.symmetric import compiled, stored_bytes
+from pinnsig.sizes import bytes_text
 
 NOTABLE_BYTES = 10**9
 """What is worth a word before training."""
@@ -65,7 +66,7 @@ class SSBroyden(QuasiNewton):
             )
         notes = []
         if held > NOTABLE_BYTES:
-            notes.append(f"its inverse Hessian takes {held / 1e9:.1f} GB")
+            notes.append(f"its inverse Hessian takes {bytes_text(held)}")
         if layout.device.type == "cpu" and not compiled(layout.dtype):
             notes.append(
                 "without a C compiler an iteration takes about four times as long beside the loss"

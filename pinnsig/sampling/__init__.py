@@ -11,18 +11,22 @@ from pinnsig.sampling.samplers import (
     sobol,
     uniform,
 )
-from pinnsig.sampling.sites import Counts, draw_sites
+from pinnsig.sampling.sites import Counts, draw_inside, draw_sites
+from pinnsig.sampling.storage import pack_sites, unpack_sites
 
 __all__ = [
     "SAMPLERS",
     "Counts",
     "Sampler",
+    "draw_inside",
     "draw_sites",
     "grid",
     "halton",
     "lhs",
+    "pack_sites",
     "register_sampler",
     "sampler_function",
     "sobol",
     "uniform",
+    "unpack_sites",
 ]

@@ -24,6 +24,7 @@ from pinnsig.optim.gauss_newton.damping import Damping
 from pinnsig.optim.gauss_newton.levenberg_marquardt import FIRST_DAMPING, NO_STEP
 from pinnsig.optim.gauss_newton.nystrom import Nystrom
 from pinnsig.optim.quasi_newton import CONVERGED_CHANGE, CONVERGED_GRADIENT
+from pinnsig.sizes import bytes_text
 
 
 class GaussNewtonCG(Optimizer):
@@ -86,7 +87,7 @@ class GaussNewtonCG(Optimizer):
         cells = layout.parameters * (2 * min(self.rank, layout.parameters) + 10)
         return (
             f"{self.name}: no matrix for {layout.rows:,} residuals and {layout.parameters:,} "
-            f"parameters, {8e-9 * cells:.2g} GB"
+            f"parameters, {bytes_text(8 * cells)}"
         )
 
     def step(self, theta: Tensor) -> Steps:

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from pinnsig.errors import SettingsError
+from pinnsig.sizes import bytes_text
 
 SHARE = 0.7  # of the memory that is free
 # rows that are computed together: few enough for a CPU's cache, many enough for an accelerator
@@ -44,7 +45,7 @@ class Plan:
         form, size = ("dual", self.rows) if self.dual else ("primal", self.parameters)
         line = (
             f"{form} form for {self.rows:,} residuals and {self.parameters:,} parameters "
-            f"({size:,} x {size:,} matrix), {self.bytes / 1e9:.2g} GB"
+            f"({size:,} x {size:,} matrix), {bytes_text(self.bytes)}"
         )
         if not self.held:
             return f"{line}; J does not fit: its rows are computed anew for each product"
@@ -85,10 +86,10 @@ def make_plan(
     for (held, orthogonal), cells in needs.items():
         if cell * cells <= free:
             return Plan(rows, parameters, dual, held, orthogonal, block, group, cell * cells)
-    least = cell * needs[False, False] / 1e9
+    least = bytes_text(cell * needs[False, False])
     raise SettingsError(
-        f"lm: {rows:,} residuals and {parameters:,} parameters need at least {least:.2g} GB of "
-        f"memory, and {free / 1e9:.2g} GB may be used: take fewer points or a smaller network, or "
+        f"lm: {rows:,} residuals and {parameters:,} parameters need at least {least} of "
+        f"memory, and {bytes_text(free)} may be used: take fewer points or a smaller network, or "
         "gncg, which needs no matrix"
     )
 
