@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pinnsig.building import run_sites
 from pinnsig.checkpoints import read_tensors, write_tensors
 from pinnsig.errors import ProblemError
 from pinnsig.jets import record
@@ -18,6 +19,7 @@ from pinnsig.objective import expressions
 from pinnsig.problem import Problem, Sites
 from pinnsig.runs import RunDirectory
 from pinnsig.sampling import pack_sites, unpack_sites
+from pinnsig.settings import Settings
 
 POINTS = "points.safetensors"
 CHECKED = 64  # points of a condition, a multiple of every stride
@@ -82,6 +84,12 @@ class Drawn:
             return None
         found = read_tensors(directory, POINTS)
         return cls(unpack_sites(found["sites"]), found["values"])
+
+
+def first_sites(directory: RunDirectory, settings: Settings, problem: Problem) -> dict[str, Sites]:
+    """Return the points that a run began with: those it kept, else drawn again by its seed."""
+    drawn = Drawn.load(directory)
+    return run_sites(settings, problem) if drawn is None else drawn.sites
 
 
 def condition_values(problem: Problem, sites: Mapping[str, Sites]) -> Values:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from pinnsig.building import Parts, build_objective
@@ -21,6 +22,7 @@ from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.judging import absurd_start, zero_loss
 from pinnsig.logbook import Logbook
+from pinnsig.model import Model
 from pinnsig.objective import Evaluation
 from pinnsig.phasing import build_phases, build_weighting
 from pinnsig.problem import problem_file
@@ -86,7 +88,7 @@ class Run:
             objective,
             build_phases(parts),
             weighting=build_weighting(parts),
-            error=lambda: relative_l2(compare(parts.model)),
+            error=lambda: _error(parts.model),
             error_every=error_every,
             save_every=parts.settings.checkpoint_every,
             clock=self.options.clock,
@@ -129,7 +131,7 @@ class Run:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
-        self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
+        self.at_start = {"loss": first.loss, "relative_l2": _error(parts.model)}
         drawn = Drawn.of(parts.problem, trainer.objective.sites)
         settings = parts.settings
         directory = (
@@ -250,6 +252,12 @@ class Run:
             **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
         }  # fmt: skip
         directory.write_json("config.json", {**settings, "environment": environment()})
+
+
+def _error(model: Model) -> float | None:
+    """The relative L2 error on the grid, where there is a reference; numbers may be anything."""
+    with np.errstate(all="ignore"):
+        return relative_l2(compare(model))
 
 
 def _is_complete(directory: RunDirectory, trainer: Trainer) -> bool:
