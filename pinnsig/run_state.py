@@ -62,7 +62,9 @@ def run_state(path: str | Path) -> RunState:
             text = f"{path} was begun and has no checkpoint: start it anew"
             return RunState(BEGUN_RUN, text, last)
         return RunState(DAMAGED_RUN, str(error), last)
-    return RunState(INTERRUPTED_RUN, f"{path} was being trained{far}; {go_on}", last)
+    return RunState(
+        INTERRUPTED_RUN, f"{path} has no result.json: it was being trained{far}; {go_on}", last
+    )
 
 
 def _ended(directory: RunDirectory, last: dict[str, Any] | None, go_on: str) -> RunState:

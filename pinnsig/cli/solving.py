@@ -159,18 +159,16 @@ def _with_flags(
                    and given.get(name) not in (None, [])}  # fmt: skip
         if dropped:
             flag = next(name for name in names if name in chosen).replace("phases", "phase")
-            old = ", ".join(f"{n} = {_shown(value)}" for n, value in dropped.items())
+            old = ", ".join(_shown(name, value) for name, value in dropped.items())
             click.echo(f"notice: --{flag} takes the place of {old} in {config}", err=True)
     for name, value in chosen.items():
         given[name] = {**given.get(name, {}), **value} if isinstance(value, dict) else value
     return given
 
 
-def _shown(value: Any) -> str:
-    """A setting as a file would have it, in short."""
-    if isinstance(value, list):
-        return f"{len(value)} phases"
-    return str(value)
+def _shown(name: str, value: Any) -> str:
+    """A setting as a person would name it, in short."""
+    return f"{len(value)} phases" if isinstance(value, list) else f"{name} = {value}"
 
 
 def _summary(data: dict[str, Any]) -> dict[str, Any]:
