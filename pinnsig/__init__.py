@@ -6,6 +6,7 @@ model = pinnsig.load(result.path)
 model.predict(x=0.1, t=0.5, of=("u", "u.x"))
 """
 
+from pinnsig import figure_backend as _figure_backend  # noqa: F401, before matplotlib
 from pinnsig.callbacks import Callback
 from pinnsig.errors import PinnsigError
 from pinnsig.loading import TrainedModel, load

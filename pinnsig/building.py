@@ -1,7 +1,7 @@
 """From settings to the objects of a run: problem, activation, initialiser, model."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -181,12 +181,15 @@ def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str
     return draw_sites(problem, counts, settings.sampler, settings.seed, number)
 
 
-def build_objective(parts: Parts, engine: str | None = None) -> Objective:
+def build_objective(
+    parts: Parts, engine: str | None = None, sites: Mapping[str, Sites] | None = None
+) -> Objective:
     """The loss at the points that the settings ask for.
 
     Args:
         parts: what `build` made.
         engine: another engine than the settings name.
+        sites: the points, where they are drawn already.
 
     Raises:
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
@@ -195,13 +198,16 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
-    return Objective(
+    made = Objective(
         parts.model,
         engine or settings.engine,
-        run_sites(settings, parts.problem),
+        run_sites(settings, parts.problem) if sites is None else sites,
         settings.weight,
         settings.deterministic,
     )
+    if not any(made.given_weights):
+        raise SettingsError("every term has weight 0: there is nothing to train on")
+    return made
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

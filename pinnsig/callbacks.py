@@ -1,14 +1,16 @@
 """What sees a run from outside: progress, loggers, anything of a user's own."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pinnsig.building import Parts
+from pinnsig.errors import PinnsigError, TrainingError
 from pinnsig.training import PhaseReport, Record, Watcher
 
 if TYPE_CHECKING:
-    from pinnsig.solver import Result
+    from pinnsig.results import Result
 
 
 class Callback(Watcher):
@@ -16,8 +18,14 @@ class Callback(Watcher):
 
     For each run: `started`, then `recorded` for iteration 0 and after every iteration,
     `phase_ended` after each phase, and `finished`; `noticed` and `interrupting` whenever there is
-    reason. A run that is resumed starts again at the iteration behind its checkpoint.
+    reason. A run that is resumed starts again at the iteration behind its checkpoint. An error that
+    a callback raises ends the training, as one of the problem's own does.
+
+    Attributes:
+        optional: whether training goes on without it where it raises an error; a notice says so.
     """
+
+    optional: ClassVar[bool] = False
 
     def started(self, parts: Parts, path: Path) -> None:
         """Once everything is checked, before training; `path` is the run directory."""
@@ -37,30 +45,46 @@ class Callbacks(Callback):
 
     def started(self, parts: Parts, path: Path) -> None:
         """See `Callback.started`."""
-        for member in self.members:
-            member.started(parts, path)
+        self._tell("started", parts, path)
 
     def recorded(self, record: Record) -> None:
         """See `Watcher.recorded`."""
-        for member in self.members:
-            member.recorded(record)
+        self._tell("recorded", record)
 
     def phase_ended(self, report: PhaseReport) -> None:
         """See `Watcher.phase_ended`."""
-        for member in self.members:
-            member.phase_ended(report)
+        self._tell("phase_ended", report)
 
     def noticed(self, text: str) -> None:
         """See `Watcher.noticed`."""
-        for member in self.members:
-            member.noticed(text)
+        self._tell("noticed", text)
 
     def interrupting(self, number: int) -> None:
-        """See `Callback.interrupting`."""
+        """See `Callback.interrupting`; within a signal handler nothing may be raised."""
         for member in self.members:
-            member.interrupting(number)
+            with contextlib.suppress(Exception):
+                member.interrupting(number)
 
     def finished(self, result: "Result") -> None:
         """See `Callback.finished`."""
-        for member in self.members:
-            member.finished(result)
+        self._tell("finished", result)
+
+    def _tell(self, method: str, *arguments: Any) -> None:
+        """Call every member's method.
+
+        Raises:
+            TrainingError: one that is not optional fails; names it.
+        """
+        for member in list(self.members):
+            try:
+                getattr(member, method)(*arguments)
+            except PinnsigError:
+                raise
+            except Exception as error:
+                reason = str(error).splitlines()[0] if str(error) else "no message"
+                name = type(member).__name__
+                what = f"{name}.{method} fails with {type(error).__name__}: {reason}"
+                if not member.optional:
+                    raise TrainingError(f"callback {what}") from error
+                self.members.remove(member)
+                self.noticed(f"{what}; the run goes on without it")

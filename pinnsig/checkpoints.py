@@ -1,7 +1,8 @@
 """Checkpoints: nested data with tensors in one safetensors file, checked whole when read.
 
-Nothing in such a file is ever run as code. `state.safetensors` is the newest; the one before it is
-kept as `state.previous.safetensors` until the newest is whole.
+Nothing in such a file is ever run as code. `state.safetensors` is the newest; while a run trains,
+the one before it is kept as `state.previous.safetensors`. A run that has come to its end keeps one,
+and not what a large optimiser remembers.
 """
 
 import hashlib
@@ -19,6 +20,8 @@ from pinnsig.runs import RunDirectory
 
 FORMAT = "pinnsig state 1"
 NEWEST, PREVIOUS = "state.safetensors", "state.previous.safetensors"
+KEPT_BYTES = 10_000_000
+"""A checkpoint up to this size stays whole after a run's end."""
 
 
 def save_checkpoint(directory: RunDirectory, state: dict[str, Any]) -> None:
@@ -31,10 +34,39 @@ def save_checkpoint(directory: RunDirectory, state: dict[str, Any]) -> None:
     Raises:
         RunError: it cannot be written; what was there before still is.
     """
+    write_tensors(directory, NEWEST, state, keep=PREVIOUS)
+
+
+def trim_checkpoint(directory: RunDirectory) -> int:
+    """Keep of a finished run's checkpoints what making it longer needs.
+
+    A large one loses the optimiser's memory (a dense inverse Hessian, say): training that goes on
+    then starts from the last weights with a new one.
+
+    Returns:
+        How many bytes the memory had that was dropped; 0 if it is there.
+
+    Raises:
+        RunError: there is no checkpoint, or it cannot be written.
+    """
+    path = directory.path / NEWEST
+    before = path.stat().st_size if path.is_file() else 0
+    if before > KEPT_BYTES:
+        state, _ = load_checkpoint(directory)
+        state["trainer"]["optimizer"] = None
+        write_tensors(directory, NEWEST, state)
+    (directory.path / PREVIOUS).unlink(missing_ok=True)
+    return before - path.stat().st_size if before > KEPT_BYTES else 0
+
+
+def write_tensors(
+    directory: RunDirectory, name: str, data: dict[str, Any], keep: str | None = None
+) -> None:
+    """Write nested data with tensors into a file, with a checksum; see `save_checkpoint`."""
     tensors: dict[str, Tensor] = {}
-    text = json.dumps(_separate(state, tensors), allow_nan=False)
+    text = json.dumps(_separate(data, tensors), allow_nan=False)
     metadata = {"format": FORMAT, "data": text, "digest": _digest(text, tensors)}
-    directory.write_bytes(NEWEST, save(tensors, metadata), keep=PREVIOUS)
+    directory.write_bytes(name, save(tensors, metadata), keep=keep)
 
 
 def load_checkpoint(directory: RunDirectory) -> tuple[dict[str, Any], str | None]:
@@ -51,7 +83,7 @@ def load_checkpoint(directory: RunDirectory) -> tuple[dict[str, Any], str | None
         if not (directory.path / name).is_file():
             continue
         try:
-            state = _read(directory, name)
+            state = read_tensors(directory, name)
         except RunError as error:
             faults.append(str(error))
             continue
@@ -61,7 +93,12 @@ def load_checkpoint(directory: RunDirectory) -> tuple[dict[str, Any], str | None
     raise RunError(f"{directory.path} has no checkpoint ({NEWEST}): it cannot be resumed")
 
 
-def _read(directory: RunDirectory, name: str) -> dict[str, Any]:
+def read_tensors(directory: RunDirectory, name: str) -> dict[str, Any]:
+    """Read what `write_tensors` wrote.
+
+    Raises:
+        RunError: it is damaged, or something else.
+    """
     path = directory.path / name
     try:
         with safe_open(path, "pt") as opened:

@@ -1,7 +1,10 @@
 """Every error that a user can cause, one specific type per kind.
 
-The command line prints the message as one line on stderr and exits with code 2.
+The command line prints the message as one line on stderr and exits with code 2, or 1 where a run
+was being trained.
 """
+
+from pathlib import Path
 
 
 class PinnsigError(ValueError):
@@ -45,7 +48,15 @@ class RunError(PinnsigError):
 
 
 class TrainingError(PinnsigError):
-    """Training cannot start: the loss is not finite."""
+    """Training cannot start: the loss is not finite. Or it failed on its way.
+
+    Attributes:
+        path: the run directory with what there is, where training had started.
+    """
+
+    def __init__(self, message: str, path: Path | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class SignalError(PinnsigError):
@@ -53,7 +64,7 @@ class SignalError(PinnsigError):
 
 
 class FigureError(PinnsigError):
-    """A figure of the paper is unknown, or its record cannot be read or written."""
+    """A figure cannot be drawn; one of the paper is unknown, or its record cannot be used."""
 
 
 class OutsideDomainWarning(UserWarning):

@@ -1,12 +1,14 @@
 """Which figures a run has, and where they go in its directory."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
+from pinnsig.errors import FigureError
 from pinnsig.evaluation import Comparison
 from pinnsig.judging import Independent
 from pinnsig.model import Model
@@ -23,40 +25,84 @@ from pinnsig.runs import RunDirectory
 
 POINTS_PER_LAYER = 500
 
+Tell = Callable[[str], None]
+
 
 def draw_figures(
     directory: RunDirectory,
     comparisons: Mapping[str, Comparison],
     independent: Independent | None = None,
+    tell: Tell | None = None,
 ) -> list[Path]:
-    """Draw losses, solution and slices of a run, and its residuals; returns the files."""
-    figures = {"loss.png": loss_figure(list(directory.metrics()))}
+    """Draw losses, solution and slices of a run, and its residuals; returns the files.
+
+    Args:
+        directory: the run.
+        comparisons: every field on a grid.
+        independent: residuals at independent points.
+        tell: told of each figure that cannot be drawn or written; None raises.
+
+    Raises:
+        FigureError: a figure cannot be drawn or written.
+    """
+    figures: dict[str, Callable[[], Figure]] = {
+        "loss.png": lambda: loss_figure(list(directory.metrics()))
+    }
     for field, comparison in comparisons.items():
         suffix = f"_{field}" if len(comparisons) > 1 else ""
-        figures[f"solution{suffix}.png"] = solution_figure(comparison)
-        figures[f"slices{suffix}.png"] = slices_figure(comparison)
+        figures[f"solution{suffix}.png"] = lambda c=comparison: solution_figure(c)
+        figures[f"slices{suffix}.png"] = lambda c=comparison: slices_figure(c)
     if independent is not None:
         names = list(next(iter(comparisons.values())).axes)
         points, sizes = independent.points, independent.sizes
-        figures["residual.png"] = residual_figure(names, points, sizes)
-    paths = [directory.path / "figures" / name for name in figures]
-    for path, figure in zip(paths, figures.values(), strict=True):
-        save_figure(figure, path)
-    return paths
+        figures["residual.png"] = lambda: residual_figure(names, points, sizes)
+    drawn = [_drawn(directory, name, make, tell) for name, make in figures.items()]
+    return [path for path in drawn if path is not None]
 
 
-@torch.no_grad()
-def draw_initial_activations(directory: RunDirectory, model: Model, points: Tensor) -> list[Path]:
-    """Draw how the activations of every hidden layer are spread, on some of the points."""
+def draw_initial_activations(
+    directory: RunDirectory, model: Model, points: Tensor, tell: Tell | None = None
+) -> list[Path]:
+    """Draw how the activations of every hidden layer are spread, on some of the points.
+
+    Args:
+        directory: the run.
+        model: at its start.
+        points: collocation points, shape (N, dimensions).
+        tell: see `draw_figures`.
+
+    Raises:
+        FigureError: see `draw_figures`.
+    """
     network = model.network
     if not isinstance(network, FFNN):
         return []
-    x = model.inputs(points[:POINTS_PER_LAYER])
-    layers: list[np.ndarray] = []
-    for layer in network.linears[:-1]:
-        x = network.activation(layer(x))
-        layers.append(x.double().cpu().numpy().ravel())
-    figure = activations_figure(layers, network.activation.bound, "Activations at the start")
-    path = directory.path / "figures" / "activations.png"
-    save_figure(figure, path)
-    return [path]
+
+    @torch.no_grad()
+    def make() -> Figure:
+        x = model.inputs(points[:POINTS_PER_LAYER])
+        layers: list[np.ndarray] = []
+        for layer in network.linears[:-1]:
+            x = network.activation(layer(x))
+            layers.append(x.double().cpu().numpy().ravel())
+        return activations_figure(layers, network.activation.bound, "Activations at the start")
+
+    path = _drawn(directory, "activations.png", make, tell)
+    return [] if path is None else [path]
+
+
+def _drawn(
+    directory: RunDirectory, name: str, make: Callable[[], Figure], tell: Tell | None
+) -> Path | None:
+    """Draw and write a figure; None where it could not be, which is told."""
+    path = directory.path / "figures" / name
+    try:
+        save_figure(make(), path)
+    except Exception as error:  # a figure is an extra: the numbers may be anything, the disk full
+        reason = (getattr(error, "strerror", None) or str(error) or "no message").splitlines()[0]
+        text = f"cannot draw {path}: {type(error).__name__}: {reason}"
+        if tell is None:
+            raise FigureError(text) from error
+        tell(text)
+        return None
+    return path

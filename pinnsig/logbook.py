@@ -9,7 +9,7 @@ from pinnsig.callbacks import Callback
 from pinnsig.checkpoints import save_checkpoint
 from pinnsig.errors import RunError
 from pinnsig.runs import RunDirectory
-from pinnsig.training import Record
+from pinnsig.training import PhaseReport, Record
 
 
 class Logbook(Callback):
@@ -26,13 +26,29 @@ class Logbook(Callback):
         self.every = every
         self.notice = notice
         self._waiting: list[dict[str, Any]] = []
+        self._last: Record | None = None  # where it was not due
         self._told: set[str] = set()
 
     def recorded(self, record: Record) -> None:
         """Log an iteration if it is due."""
         due = record.iteration % self.every == 0 or record.iteration == record.total
         if not due and math.isfinite(record.loss):
+            self._last = record
             return
+        self._log(record)
+
+    def phase_ended(self, report: PhaseReport) -> None:
+        """Log the last iteration of a phase, if it was not due."""
+        del report
+        self.close()
+
+    def close(self) -> None:
+        """Log the last iteration that there was, whatever ended it."""
+        if self._last is not None:
+            self._log(self._last)
+
+    def _log(self, record: Record) -> None:
+        self._last = None
         self._waiting.append(dataclasses.asdict(record))
         try:
             self.directory.append_metrics(self._waiting)
@@ -45,6 +61,8 @@ class Logbook(Callback):
         """A function that saves what `whole` makes of a trainer's state."""
 
         def save(state: dict[str, Any]) -> None:
+            if state["reports"] and state["reports"][-1]["stop"] is not None:
+                self.close()  # a phase's last line is there before the checkpoint behind it
             try:
                 save_checkpoint(self.directory, whole(state))
             except RunError as error:

@@ -1,7 +1,5 @@
 """From settings to the phases of training."""
 
-import dataclasses
-
 import torch
 
 from pinnsig.building import Parts, run_sites
@@ -10,10 +8,12 @@ from pinnsig.errors import DeviceError, SettingsError
 from pinnsig.memory import require
 from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
 from pinnsig.problem import Sites
-from pinnsig.sampling import COORDINATE_BYTES
+from pinnsig.sampling import COORDINATE_BYTES, draw_inside
 from pinnsig.settings import PhaseSettings
-from pinnsig.training import Fresh, NewPoints, Phase, ResidualBased
+from pinnsig.training import DrawInside, Fresh, NewPoints, Phase, ResidualBased
 from pinnsig.weighting import WEIGHTINGS, Weighting
+
+EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
 
 
 def build_phases(parts: Parts) -> list[Phase]:
@@ -67,25 +67,31 @@ def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
 
 
 def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
+    s = parts.settings
     kind = phase.points or ("fresh" if phase.every else None)
     if kind in (None, "fresh"):
         for name in ("candidates", "rad_k", "rad_c", "added"):
             if getattr(phase, name) is not None:
                 raise SettingsError(f"{name} belongs to points = rad or rar-d")
-        return Fresh(lambda number, count: _draw(parts, number, count)) if kind else None
+        return Fresh(lambda number: run_sites(s, parts.problem, number)) if kind else None
     k, c = (1.0, 1.0) if kind == "rad" else (2.0, 0.0)
     if kind == "rad" and phase.added is not None:
         raise SettingsError("added belongs to points = rar-d: rad replaces the points")
-    tenth = max(parts.settings.collocation // 10, 1)
-    chosen = parts.settings.collocation if kind == "rad" else phase.added or tenth
+    tenth = max(s.collocation // 10, 1)
+    chosen = s.collocation if kind == "rad" else phase.added or tenth
     if phase.candidates is not None and phase.candidates < chosen:
         raise SettingsError(
             f"candidates = {phase.candidates} are fewer than the {chosen} points to choose"
         )
     _require_memory(parts, phase, chosen)
+
+    def draw(number: int, count: int) -> Sites:
+        return draw_inside(parts.problem, count, s.sampler, s.seed, number)
+
+    _check_candidates(s.sampler, draw, phase.candidates or 10 * chosen, chosen)
     return ResidualBased(
-        lambda number, count: _draw(parts, number, count),
-        parts.settings.seed,
+        draw,
+        s.seed,
         phase.candidates,
         k if phase.rad_k is None else phase.rad_k,
         c if phase.rad_c is None else phase.rad_c,
@@ -107,8 +113,17 @@ def _require_memory(parts: Parts, phase: PhaseSettings, chosen: int) -> None:
     )
 
 
-def _draw(parts: Parts, number: int, collocation: int | None) -> dict[str, Sites]:
-    settings = parts.settings
-    if collocation is not None:
-        settings = dataclasses.replace(settings, collocation=collocation)
-    return run_sites(settings, parts.problem, number)
+def _check_candidates(sampler: str, draw: DrawInside, candidates: int, chosen: int) -> None:
+    """Refuse a sampler that gives fewer points than are to be chosen, as a grid may.
+
+    Raises:
+        SettingsError: it does.
+    """
+    if sampler in EXACT:
+        return
+    given = len(draw(1, candidates).points)
+    if given < chosen:
+        raise SettingsError(
+            f"sampler {sampler} gives {given} points where {candidates} candidates are asked for, "
+            f"and {chosen} are to be chosen: raise candidates, or take another sampler"
+        )

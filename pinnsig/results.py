@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,10 +16,29 @@ from pinnsig.objective import Objective
 from pinnsig.runs import RunDirectory
 from pinnsig.training import Outcome
 
+Losses = dict[str, tuple[float, list[float]]]
+"""Loss and mean squares of the terms, of the `best` and of the `last` weights."""
 
-def true_losses(
-    objective: Objective, directory: RunDirectory
-) -> dict[str, tuple[float, list[float]]]:
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave: `data` is what `result.json` holds, `path` the run directory."""
+
+    path: Path
+    data: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by copy and pickle, before there is any data
+            raise AttributeError(name)
+        try:
+            return self.data[name]
+        except KeyError:
+            raise AttributeError(
+                f"a result has no {name!r}: it has {', '.join(self.data)}"
+            ) from None
+
+
+def true_losses(objective: Objective, directory: RunDirectory) -> Losses:
     """Loss and terms of the saved weights, best and last, in float64 at the final points.
 
     Where float64 finds the last weights better, they become the best ones. The model is left in
@@ -26,7 +47,7 @@ def true_losses(
     if objective.flat.values.device.type == "mps":
         objective.model.to("cpu")
     wide = objective.changed(dtype=torch.float64)
-    found: dict[str, tuple[float, list[float]]] = {}
+    found: Losses = {}
     for which in ("last", "best"):
         found[which] = _loss_of(wide, directory, which)
     if found["last"][0] < found["best"][0]:  # by rounding, in a float32 run
@@ -70,7 +91,7 @@ def result_data(
     objective: Objective,
     outcome: Outcome,
     comparisons: Mapping[str, Comparison],
-    losses: Mapping[str, tuple[float, list[float]]],
+    losses: Losses,
     at_start: Mapping[str, Any],
     judgement: Judgement,
 ) -> dict[str, Any]:
@@ -95,7 +116,7 @@ def result_data(
         "independent": None if independent is None else independent.as_dict(),
         "zero_loss": judgement.zero_loss,
         "constant_loss": judgement.constant_loss,
-        "suspicious": suspicions(comparisons, best, at_start["loss"], judgement),
+        "suspicious": suspicions(comparisons, best, at_start["loss"], judgement, settings.preset),
         "loss_at_start": at_start["loss"],
         "relative_l2_at_start": at_start["relative_l2"],
         "coefficients": {k: float(v.detach()) for k, v in parts.model.coefficients().items()},

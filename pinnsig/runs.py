@@ -7,6 +7,7 @@ runs/<problem>/<time>-<id>/
     model.safetensors    weights of the lowest loss
     last.safetensors     weights at the end
     state.safetensors    what `resume` goes on from (`pinnsig.checkpoints`)
+    points.safetensors   the first points of every term, and measured values (`pinnsig.drawn`)
     problem.py           the user's own file, where the problem came from one
     figures/
 """
@@ -182,6 +183,15 @@ class RunDirectory:
                 part.replace(path)
             finally:
                 part.unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there.
+
+        Raises:
+            RunError: it cannot be.
+        """
+        with self._writing(name):
+            (self.path / name).unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:

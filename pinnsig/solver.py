@@ -1,71 +1,32 @@
 """`solve` and `resume`: one run, from settings to a run directory, and on from its checkpoint."""
 
-import contextlib
 import inspect
-import math
 import time
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from pinnsig.building import Parts, build, build_objective
-from pinnsig.callbacks import Callback, Callbacks
+from pinnsig.building import build
+from pinnsig.callbacks import Callback
 from pinnsig.checkpoints import load_checkpoint
-from pinnsig.errors import ProblemError, RunError, SettingsError, TrainingError
-from pinnsig.evaluation import compare, relative_l2
-from pinnsig.figures import draw_figures, draw_initial_activations
+from pinnsig.drawn import POINTS, Drawn
+from pinnsig.errors import ProblemError, TrainingError
 from pinnsig.gradients import own_gradients
-from pinnsig.interrupts import Interruption, interruptible
-from pinnsig.jets.fields import guarded
-from pinnsig.judging import absurd_start, judge, zero_loss
-from pinnsig.loading import WEIGHTS, problem_of
-from pinnsig.logbook import Logbook
-from pinnsig.objective import Evaluation
+from pinnsig.interrupts import Interruption
+from pinnsig.loading import problem_of
 from pinnsig.optim import drive
-from pinnsig.phasing import build_phases, build_weighting
-from pinnsig.problem import Problem, absolute, problem_file
-from pinnsig.results import result_data, true_losses
+from pinnsig.problem import Problem, absolute
+from pinnsig.results import Result
 from pinnsig.resuming import changed_settings
-from pinnsig.runs import RunDirectory, environment
+from pinnsig.running import Options, Run, Solving
+from pinnsig.runs import RunDirectory
 from pinnsig.settings import Settings, read_config, resolve
-from pinnsig.training import (
-    Asked,
-    Limits,
-    Outcome,
-    PhaseReport,
-    Record,
-    Trainer,
-    evaluate_alone,
-)
+from pinnsig.training import Clock, Record, evaluate_alone
+
+__all__ = ["Result", "Solving", "resume", "resuming", "solve", "solving"]
 
 LOWER_RATES = (0.1, 1e-3, 1e-6)  # p of calibrated starts, where the usual one is absurd
-ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run gave: `data` is what `result.json` holds, `path` the run directory."""
-
-    path: Path
-    data: dict[str, Any]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # asked by copy and pickle, before there is any data
-            raise AttributeError(name)
-        try:
-            return self.data[name]
-        except KeyError:
-            raise AttributeError(
-                f"a result has no {name!r}: it has {', '.join(self.data)}"
-            ) from None
-
-
-Solving = Generator[Asked, Evaluation, Result]
-"""A run that asks for each loss and gradient, so that several can be evaluated together."""
 
 
 @own_gradients()
@@ -76,6 +37,8 @@ def solve(
     path: str | Path | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
+    keep_checkpoint: bool = False,
+    clock: Clock = time.perf_counter,
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -86,13 +49,18 @@ def solve(
         path: the run directory itself, new or empty, in place of one under `runs`.
         figures: whether to draw them.
         callbacks: what sees the run (`pinnsig.callbacks.Callback`).
+        keep_checkpoint: whether a finished run keeps all of a checkpoint above 10 MB, so that a
+            resume for longer goes on exactly; else what the optimiser remembers is dropped.
+        clock: gives seconds; limits on time and the times that are told go by it.
         given: settings by name (`pinnsig.settings.Settings`).
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
+        TrainingError: training failed on its way, by the problem's code, a callback, or for want of
+            memory; `error.path` has the best weights, the last checkpoint and a result.
     """
-    made = solving(problem, runs=runs, path=path, figures=figures, callbacks=callbacks, **given)
-    return drive(made, evaluate_alone)
+    options = Options(figures, callbacks, keep_checkpoint, clock)
+    return drive(solving(problem, runs=runs, path=path, options=options, **given), evaluate_alone)
 
 
 def solving(
@@ -100,22 +68,22 @@ def solving(
     *,
     runs: str | Path = "runs",
     path: str | Path | None = None,
-    figures: bool = True,
-    callbacks: Sequence[Callback] = (),
+    options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     **given: Any,
 ) -> Solving:
     """`solve` as a generator that asks for each loss and gradient.
 
     Args:
+        options: what it does besides its settings.
         interruption: by which it is asked to save and end, in place of signals.
-        problem, runs, path, figures, callbacks, given: see `solve`.
+        problem, runs, path, given: see `solve`.
     """
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
-    run, first = _started(settings, kind, figures, callbacks)
+    run, first = _started(settings, kind, options)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
@@ -127,35 +95,40 @@ def resume(
     problem: type[Problem] | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
+    keep_checkpoint: bool = False,
+    clock: Clock = time.perf_counter,
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
 
-    On a CPU, with as many threads as before, the weights come out the same bit for bit.
+    On a CPU, with as many threads as before, the weights come out the same bit for bit, but for a
+    run that had come to its end with a checkpoint above 10 MB (see `solve`, keep_checkpoint). Its
+    points and data are those of the run. The result of a run that is made longer is withdrawn when
+    its training goes on.
 
     Args:
         run: the run directory, wherever it is now.
         problem: the problem's class, where the run was started from Python with a class.
-        figures: whether to draw them.
-        callbacks: what sees the run.
+        figures, callbacks, keep_checkpoint, clock: see `solve`.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
     Raises:
         RunError: no run there, no checkpoint that can be used, or nothing left to do.
         SettingsError: a change that cannot be made; nothing is changed then.
-        PinnsigError: the problem or the device cannot be had.
+        PinnsigError: the problem or the device cannot be had, or a condition has other values than
+            when the run was started.
+        TrainingError: see `solve`.
     """
-    made = resuming(run, problem=problem, figures=figures, callbacks=callbacks, **changes)
-    return drive(made, evaluate_alone)
+    options = Options(figures, callbacks, keep_checkpoint, clock)
+    return drive(resuming(run, problem=problem, options=options, **changes), evaluate_alone)
 
 
 def resuming(
     run: str | Path,
     *,
     problem: type[Problem] | None = None,
-    figures: bool = True,
-    callbacks: Sequence[Callback] = (),
+    options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     **changes: Any,
 ) -> Solving:
@@ -166,15 +139,20 @@ def resuming(
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         parts = build(settings, problem or problem_of(directory, settings.problem))
-        going = _Run(parts, figures, callbacks)
-        notices = [notice] if notice else []
+        drawn = Drawn.load(directory)
+        if drawn is not None:
+            drawn.check(parts.problem)
+        going = Run(parts, options, drawn)
+        going.notices += [notice] if notice else []
+        if drawn is None:
+            going.notices.append(f"{directory.path} has no {POINTS}: its points are drawn again")
         with going.interruptible(interruption) as heard:
-            return (yield from going.go_on(directory, state, notices, heard))
+            return (yield from going.go_on(directory, state, heard))
 
 
 def _started(
-    settings: Settings, kind: type[Problem] | None, figures: bool, callbacks: Sequence[Callback]
-) -> tuple["_Run", Record]:
+    settings: Settings, kind: type[Problem] | None, options: Options
+) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
     A calibrated start that is absurd is drawn with less noise, where the user did not say how much
@@ -186,7 +164,7 @@ def _started(
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
     for p in (None, *(LOWER_RATES if free else ())):
-        run = _Run(build(replace(settings, p=p or settings.p), kind), figures, callbacks)
+        run = Run(build(replace(settings, p=p or settings.p), kind), options)
         try:
             first = run.start()
         except TrainingError as fault:
@@ -196,185 +174,3 @@ def _started(
             run.notices.append(f"{faults[0]}; p = {p} is taken, whose start has {first.loss:.2e}")
         return run, first
     raise faults[0]
-
-
-class _Run:
-    """The steps of one run, in order."""
-
-    def __init__(self, parts: Parts, figures: bool, callbacks: Sequence[Callback]) -> None:
-        self.parts = parts
-        self.figures = figures
-        self.callbacks = Callbacks(callbacks)
-        self.at_start: dict[str, Any] = {}
-        self.resumed = 0
-        self.notices: list[str] = []
-        settings = parts.settings
-        limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
-        if settings.stop_error is not None and not parts.problem.has("solution"):
-            raise SettingsError("stop_error: the problem has no solution to measure it against")
-        made = self._trainer(settings.error_every or (ERROR_EVERY if any(limited) else 0))
-        self.trainer = guarded(parts.problem, "residual or a condition", made)
-
-    def _trainer(self, error_every: int) -> Callable[[], Trainer]:
-        """What makes the trainer: weights found at the start meet the problem's own code."""
-        parts = self.parts
-        objective = build_objective(parts)
-        return lambda: Trainer(
-            objective,
-            build_phases(parts),
-            weighting=build_weighting(parts),
-            error=lambda: relative_l2(compare(parts.model)),
-            error_every=error_every,
-            save_every=parts.settings.checkpoint_every,
-        )
-
-    def interruptible(
-        self, given: Interruption | None
-    ) -> contextlib.AbstractContextManager[Interruption]:
-        """Within it, a wish to end is heard."""
-        if given is not None:
-            return contextlib.nullcontext(given)
-        return interruptible(self.callbacks.interrupting)
-
-    def start(self) -> Record:
-        """Evaluate the initialised network; all of the problem's own code is met here.
-
-        Raises:
-            TrainingError: its loss is not finite, or absurd beside that of the zero function.
-        """
-        parts, trainer = self.parts, self.trainer
-        first = guarded(parts.problem, "residual or a condition", trainer.start)
-        zero = math.nan  # where the problem's code cannot take zeros
-        with contextlib.suppress(Exception):
-            zero = zero_loss(trainer.objective)
-        if absurd_start(first.loss, zero):
-            raise TrainingError(
-                f"the start with {parts.initializer.spec} at {parts.settings.depth} x "
-                f"{parts.settings.width} is absurd: its loss is {first.loss:.2e}, that of the zero "
-                f"function {zero:.2e}; try a smaller p, fewer layers, or --init xavier"
-            )
-        return first
-
-    def begin(
-        self,
-        runs: str | Path,
-        path: str | Path | None,
-        interruption: Interruption,
-        first: Record,
-    ) -> Solving:
-        """Make a run directory and train in it."""
-        parts, trainer = self.parts, self.trainer
-        trainer.limits = self._limits(interruption)
-        self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
-        settings = parts.settings
-        directory = (
-            RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
-        )
-        with directory.locked():
-            self._write_config(directory)
-            file = problem_file(settings.problem)
-            if file is not None:
-                directory.copy_problem(file.path)
-            if self.figures:
-                points = trainer.objective.blocks[0].points
-                draw_initial_activations(directory, parts.model, points)
-            return (yield from self._train(directory, self.notices, first))
-
-    def go_on(
-        self,
-        directory: RunDirectory,
-        state: dict[str, Any],
-        notices: list[str],
-        interruption: Interruption,
-    ) -> Solving:
-        """Train on from a checkpoint."""
-        trainer = self.trainer
-        trainer.limits = self._limits(interruption)
-        trainer.load(state["trainer"])
-        self.at_start, self.resumed = state["at_start"], state["resumed"] + 1
-        if trainer.next_phase() is None and _is_complete(directory, trainer):
-            last = trainer.reports[-1] if trainer.reports else PhaseReport("training")
-            raise RunError(
-                f"{directory.path} has nothing left to do: {last.name} ended after "
-                f"{last.iterations} iterations ({last.stop}); give it more iterations or a phase"
-            )
-        threads = torch.get_num_threads()
-        if self.parts.settings.device == "cpu" and threads != state["threads"]:
-            notices.append(
-                f"the run had {state['threads']} threads and now has {threads}: the last digits "
-                "may differ (OMP_NUM_THREADS)"
-            )
-        reports = trainer.reports
-        directory.cut_metrics(len(reports), reports[-1].iterations if reports else 0)
-        self._write_config(directory)
-        return (yield from self._train(directory, notices, None))
-
-    def _train(self, directory: RunDirectory, notices: list[str], first: Record | None) -> Solving:
-        parts, trainer = self.parts, self.trainer
-        told = (*parts.notices, *trainer.notices, *trainer.objective.notices, *notices)
-        self.callbacks.started(replace(parts, notices=told), directory.path)
-        book = Logbook(directory, parts.settings.log_every, self.callbacks.noticed)
-        trainer.watcher = Callbacks([book, *self.callbacks.members])
-        trainer.save = book.saver(self._state)
-        try:
-            outcome = yield from trainer.training(first)
-        except BaseException:  # whatever ends a run, its best weights are kept
-            with contextlib.suppress(RunError):
-                self._save(directory, "best", trainer.best.values)
-            raise
-        return self._finish(directory, outcome)
-
-    def _finish(self, directory: RunDirectory, outcome: Outcome) -> Result:
-        parts, trainer = self.parts, self.trainer
-        self._save(directory, "last", outcome.last)
-        self._save(directory, "best", outcome.best)
-        losses = true_losses(trainer.objective, directory)
-        comparisons = compare(parts.model)
-        best = dict(zip(trainer.objective.term_names, losses["best"][1], strict=True))
-        judgement = judge(trainer.objective, best, parts.settings.seed)
-        data = result_data(
-            parts, trainer.objective, outcome, comparisons, losses, self.at_start, judgement
-        )
-        seconds = time.perf_counter() - trainer.begun
-        data = {"run": str(directory.path), **data, "seconds": seconds, "resumed": self.resumed}
-        directory.write_json("result.json", data)
-        if self.figures:
-            draw_figures(directory, comparisons, judgement.independent)
-        result = Result(directory.path, data)
-        self.callbacks.finished(result)
-        return result
-
-    def _state(self, state: dict[str, Any]) -> dict[str, Any]:
-        """What a checkpoint holds."""
-        return {
-            "trainer": state,
-            "at_start": self.at_start,
-            "resumed": self.resumed,
-            "threads": torch.get_num_threads(),
-        }
-
-    def _limits(self, interruption: Interruption) -> Limits:
-        settings = self.parts.settings
-        return Limits(
-            settings.max_seconds, settings.stop_loss, settings.stop_error, interruption.asked
-        )
-
-    def _write_config(self, directory: RunDirectory) -> None:
-        settings = {
-            **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
-        }  # fmt: skip
-        directory.write_json("config.json", {**settings, "environment": environment()})
-
-    def _save(self, directory: RunDirectory, which: str, values: Tensor) -> None:
-        """Set the parameters, and write them down."""
-        self.trainer.objective.flat.restore(values)
-        directory.save_weights(WEIGHTS[which], self.parts.model.state_dict())
-
-
-def _is_complete(directory: RunDirectory, trainer: Trainer) -> bool:
-    """Whether the result of all that was trained is written: a run may end while it is."""
-    try:
-        result = directory.read_json("result.json")
-    except RunError:
-        return False
-    return result.get("iterations") == sum(report.iterations for report in trainer.reports)

@@ -10,7 +10,7 @@ from pinnsig.runs import dumps
 from pinnsig.training import Record
 
 if TYPE_CHECKING:
-    from pinnsig.solver import Result
+    from pinnsig.results import Result
 
 
 class TensorBoard(Callback):
@@ -22,6 +22,8 @@ class TensorBoard(Callback):
     Raises:
         SettingsError: TensorBoard is not installed.
     """
+
+    optional = True
 
     def __init__(self, folder: str | Path | None = None) -> None:
         try:

@@ -1,5 +1,6 @@
 """Checkpoints: whole or refused, never run as code, and the one before stands by."""
 
+import json
 import os
 import pickle
 import resource
@@ -14,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 
 import pinnsig
-from pinnsig import Callback
+from pinnsig import Callback, checkpoints
 from pinnsig import runs as runs_module
 from pinnsig.checkpoints import NEWEST, PREVIOUS, load_checkpoint, save_checkpoint
 from pinnsig.errors import RunError
@@ -168,31 +169,110 @@ def test_a_write_that_fails_keeps_the_last_state(run: RunDirectory, monkeypatch)
 
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on file sizes")
 def test_training_goes_on_when_the_disk_is_full_and_its_end_says_so(tmp_path: Path):
-    """A real limit on the size of files stands in for a full disk: weights do not fit."""
+    """A real limit on the size of files stands in for full disks everywhere: weights do not fit."""
     script = textwrap.dedent(f"""
         import resource, sys
         from pinnsig.cli import main
         resource.setrlimit(resource.RLIMIT_FSIZE, (2200, resource.RLIM_INFINITY))
-        main(["solve", "burgers", "--depth=2", "--width=32", "--collocation=40", "--initial=8",
-              "--boundary=8", "--adam=4", "--lbfgs=2", "--checkpoint-every=1", "--no-figures",
+        main(["solve", "burgers", "--depth=2", "--width=32", "--collocation=8", "--initial=2",
+              "--boundary=2", "--adam=4", "--lbfgs=2", "--checkpoint-every=1", "--no-figures",
               "--runs", {str(tmp_path)!r}])
     """)
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path)},
     )  # fmt: skip
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == 1, done.stderr
     lines = done.stderr.splitlines()
     notices = [line for line in lines if line.startswith("notice: cannot write")]
     assert len([line for line in notices if "state.safetensors" in line]) == 1  # said once
-    assert all("File too large" in line and "training goes on" in line for line in notices)
+    assert all("File too large" in line for line in notices)
     assert "lbfgs 2/2" in done.stderr
+    assert any("what the run leaves is in" in line for line in notices)
     assert lines[-1].startswith("pinnsig: error: cannot write")
-    (run,) = tmp_path.glob("*/*")
+    (run,) = tmp_path.glob("burgers/*")
     steps = [record["step"] for record in RunDirectory.open(run).metrics()]
     assert steps == list(range(len(steps)))
     assert 2 < len(steps) < 7
     assert "Traceback" not in done.stderr
+
+
+PHASES = ["adam:4", "ssbroyden:8"]
+LARGE = {**{k: v for k, v in SMALL.items() if k not in ("adam", "lbfgs")}, "figures": False}
+
+
+class Notices(Callback):
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def started(self, parts, path) -> None:
+        self.heard += parts.notices
+
+    def noticed(self, text: str) -> None:
+        self.heard.append(text)
+
+    def about(self, words: str) -> list[str]:
+        return [text for text in self.heard if words in text]
+
+
+def checkpoint_files(run: Path) -> list[str]:
+    return sorted(path.name for path in run.glob("state*"))
+
+
+def test_a_finished_run_keeps_one_small_checkpoint_whole(runs: Path):
+    run = pinnsig.solve("burgers", runs=runs, phases=PHASES, checkpoint_every=1, **LARGE).path
+    assert checkpoint_files(run) == [NEWEST]
+    state, _ = load_checkpoint(RunDirectory.open(run))
+    assert state["trainer"]["optimizer"]["curvature"]["triangle"] is not None
+
+
+def test_a_large_checkpoint_loses_the_optimisers_memory_with_a_notice(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(checkpoints, "KEPT_BYTES", 20_000)
+    told, again = Notices(), Notices()
+    run = pinnsig.solve("burgers", runs=runs, phases=PHASES, callbacks=[told], **LARGE).path
+    assert checkpoint_files(run) == [NEWEST]
+    assert (run / NEWEST).stat().st_size < 10_000
+    assert len(told.about("what the optimiser remembers (")) == 1
+    assert " kB) is not kept" in told.about("what the optimiser remembers (")[0]
+    before = pinnsig.load(run, weights="last").model.state_dict()
+    longer = pinnsig.resume(run, phases=["ssbroyden:3"], figures=False, callbacks=[again])
+    assert longer.iterations == 15
+    assert longer.last_loss <= json.loads((run / "result.json").read_text())["loss_at_start"]
+    assert not again.about("remembered was not kept")  # another phase, which learns for itself
+    assert before.keys() == pinnsig.load(run).model.state_dict().keys()
+
+
+def test_a_phase_that_is_made_longer_without_its_memory_starts_anew_and_says_so(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+):
+    flags = {**LARGE, "adam": 2, "lbfgs": 3}
+    monkeypatch.setattr(checkpoints, "KEPT_BYTES", 20_000)
+    run = pinnsig.solve("burgers", runs=runs, **flags)
+    told = Notices()
+    longer = pinnsig.resume(run.path, lbfgs=9, figures=False, callbacks=[told])
+    assert told.about("what lbfgs remembered was not kept at the run's end")
+    assert longer.iterations == 11
+    assert longer.last_loss < run.last_loss
+    assert longer.evaluations > run.evaluations
+
+
+def test_a_large_checkpoint_stays_where_it_is_asked_for_or_the_run_was_interrupted(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(checkpoints, "KEPT_BYTES", 20_000)
+    long = pinnsig.solve("burgers", runs=runs, phases=["adam:4", "ssbroyden:8", "ssbroyden:3"],
+                         keep_checkpoint=True, **LARGE)  # fmt: skip
+    kept = pinnsig.solve("burgers", runs=runs, phases=PHASES, keep_checkpoint=True, **LARGE).path
+    stopped = pinnsig.solve("burgers", runs=runs, phases=PHASES, callbacks=[StopAt(9)], **LARGE)
+    for run in (kept, stopped.path):
+        state, _ = load_checkpoint(RunDirectory.open(run))
+        assert state["trainer"]["optimizer"]["curvature"] is not None
+        pinnsig.resume(run, phases=["ssbroyden:3"], figures=False, keep_checkpoint=True)
+        assert (run / "last.safetensors").read_bytes() == (
+            long.path / "last.safetensors"
+        ).read_bytes()
 
 
 def test_a_directory_that_cannot_be_written_is_said_before_training(

@@ -69,7 +69,7 @@ WAVE = np.sin(3 * X) * np.exp(-T)
     [
         (field(WAVE, WAVE), 1e-6, None),
         (field(WAVE), 1e-6, None),
-        (field(1.3 * WAVE, WAVE), 1e-6, "the loss is small"),
+        (field(1.3 * WAVE, WAVE), 1e-6, "though the loss fell to 1.0e-06 of that of the start"),
         (field(1.3 * WAVE, WAVE), 0.9, "not trained: the loss ended at 9.00e-01"),
         (field(0 * WAVE), 1e-6, "u is nearly constant (0) on 100% of the domain"),
         (field(0 * WAVE + 7.0), 1e-6, "u is nearly constant (7)"),
@@ -86,6 +86,40 @@ def test_doubts(comparisons, loss, words):
         assert found == []
     else:
         assert any(words in doubt for doubt in found)
+
+
+@pytest.mark.parametrize(
+    ("loss", "start", "zero", "words"),
+    [
+        (
+            2.39e28,
+            1e28,
+            1e31,
+            "not trained: the loss ended at 2.39e+28, at the start it was 1.00e+28",
+        ),
+        (2.39e28, 1e33, 4e28, "not trained: the loss ended at 2.39e+28"),
+        (2.39e28, 1e33, 1e30, "not trained to the end: the loss ended at 2.39e+28"),
+        (2.39e28, 1e33, 1e31, "though the loss fell to 2.4e-03 of that of the zero function"),
+        (8.95e1, 1e2, 1e3, "not trained to the end: the loss ended at 8.95e+01"),
+        (8.95e1, 8.95e1, None, "not trained: the loss ended at 8.95e+01"),
+        (math.nan, 1.0, 1.0, "not trained: the loss is not finite"),
+        (math.inf, 1.0, 1.0, "not trained: the loss is not finite"),
+    ],
+)
+def test_a_loss_is_small_beside_that_of_a_function_that_knows_nothing(loss, start, zero, words):
+    judgement = Judgement(estimate=Estimate(0.5, {}, 0.0), zero_loss=zero)
+    doubts = suspicions(field(1.3 * WAVE, WAVE), loss, start, judgement)
+    assert any(words in doubt for doubt in doubts), doubts
+    assert not any("small" in doubt for doubt in doubts)
+
+
+@pytest.mark.parametrize(("preset", "more"), [("quick", "--preset accurate"), (None, "--preset"),
+                                              ("accurate", "--max-seconds")])  # fmt: skip
+def test_advice_goes_beyond_the_preset(preset, more):
+    judgement = Judgement(estimate=Estimate(0.5, {}, 0.0))
+    (doubt, *_) = suspicions(field(1.3 * WAVE, WAVE), 0.9, 1.0, judgement, preset)
+    assert more in doubt
+    assert (preset == "accurate") != ("--preset accurate" in doubt)
 
 
 class AllenCahn(Problem):

@@ -1,7 +1,10 @@
 """The command line: thin, it only calls the library."""
 
+import contextlib
 import io
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -13,9 +16,11 @@ from pinnsig.cli.finished import plot, predict, show
 from pinnsig.cli.papering import paper
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
+from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
-from pinnsig.errors import PinnsigError
+from pinnsig.errors import PinnsigError, TrainingError
 
+FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -39,27 +44,69 @@ for _command in COMMANDS:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 bad input (one line on stderr), 130 interrupted."""
-    for stream in (sys.stdout, sys.stderr):
+    """Run the command line and exit.
+
+    0: done. 1: trained, but to no finite end, or training failed; or what was asked for does not
+    hold. 2: bad input. 130: interrupted (143: by SIGTERM). An error is one line on stderr;
+    PINNSIG_DEBUG=1 shows where it was raised.
+    """
+    keep_descriptors()
+    own = sys.stdout, sys.stderr
+    for stream in own:
         if isinstance(stream, io.TextIOWrapper):  # a console that lacks a letter must not crash
             stream.reconfigure(errors="replace")
+    forgiving = Forgiving(own[0]), Forgiving(own[1])
+    sys.stdout, sys.stderr = forgiving  # type: ignore[assignment]
     try:
-        code = cli.main(arguments, prog_name="pinnsig", standalone_mode=False)
+        code = _run(arguments)
+        sys.stdout.flush()
+        if (fault := forgiving[0].fault) is not None:
+            code = _complain(f"cannot write the output: {fault.strerror}", fault, FAILED)
+        sys.stderr.flush()
+    finally:
+        sys.stdout, sys.stderr = own
+        for stream, kept in zip(own, forgiving, strict=True):
+            if kept.silent and isinstance(stream, io.TextIOWrapper):
+                _drop(stream)
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; return its exit code."""
+    try:
+        return cli.main(arguments, prog_name="pinnsig", standalone_mode=False) or 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help() if error.ctx else "")
-        code = BAD_INPUT
+        return BAD_INPUT
     except click.ClickException as error:
-        code = _complain(error.format_message())
+        return _complain(error.format_message(), error)
+    except TrainingError as error:
+        return _complain(str(error), error, BAD_INPUT if error.path is None else FAILED)
     except PinnsigError as error:
-        code = _complain(str(error))
+        return _complain(str(error), error)
     except torch.OutOfMemoryError as error:
-        code = _complain(f"out of memory: {str(error).splitlines()[0]}")
+        return _complain(f"out of memory: {str(error).splitlines()[0]}", error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("pinnsig: interrupted", err=True)
-        code = INTERRUPTED
-    sys.exit(code or 0)
+        return INTERRUPTED
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        return _complain(f"{error.strerror or error}{where}", error, FAILED)
+    except Exception as error:  # a fault of this package
+        text = f"unexpected {type(error).__name__}: {error} (PINNSIG_DEBUG=1 shows where)"
+        return _complain(text, error, FAILED)
 
 
-def _complain(message: str) -> int:
+def _complain(message: str, error: BaseException, code: int = BAD_INPUT) -> int:
+    if os.environ.get("PINNSIG_DEBUG"):
+        traceback.print_exception(error)
     click.echo(f"pinnsig: error: {' '.join(message.split())}", err=True)
-    return BAD_INPUT
+    return code
+
+
+def _drop(stream: io.TextIOWrapper) -> None:
+    """Let what a stream still holds go nowhere: the interpreter flushes it when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

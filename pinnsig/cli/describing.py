@@ -102,7 +102,16 @@ def activations(as_json: bool) -> None:
     click.echo('combine them as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
 
 
-@click.command()
+class _TakesExpression(click.Command):
+    """A command whose argument may start with a minus, as in -tanh(x), and is no option then."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        texts = [text for text in args if text.startswith("-") and "(" in text]
+        rest = [text for text in args if text not in texts]
+        return super().parse_args(ctx, [*rest, "--", *texts] if texts else rest)
+
+
+@click.command(cls=_TakesExpression)
 @click.argument("activation", metavar="ACT")
 @setting_options("scale", "init", "p", "sigma_b", "depth")
 @JSON
@@ -129,7 +138,7 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     print_pairs({**shown, "learning_rate": rate, "band": f"[{low:.6g}, {high:.6g}]"})
 
 
-# an expression may start with a minus, as in -tanh(x): it must not be read as options, -h included
+# -h is no option here, nor is any other text with a minus but for those that the command has
 AS_TEXT = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 

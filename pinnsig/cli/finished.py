@@ -12,16 +12,17 @@ import click
 import numpy as np
 import torch
 
-from pinnsig.building import build, run_sites
+from pinnsig.building import build
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.cli.points import grid, read_points
+from pinnsig.drawn import first_sites
 from pinnsig.errors import OutsideDomainWarning, RunError
 from pinnsig.evaluation import compare
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.judging import judge_residuals
 from pinnsig.loading import TrainedModel, load
 from pinnsig.objective import Objective
-from pinnsig.runs import RunDirectory
+from pinnsig.run_state import run_state
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 
@@ -36,7 +37,10 @@ def show(run: Path, as_json: bool) -> None:
 
     RUN is its directory, such as runs/burgers/20260131-120000-1a2b3c.
     """
-    result = RunDirectory.open(run).read_json("result.json")
+    state = run_state(run)
+    if state.result is None:
+        raise RunError(state.text)
+    result = state.result
     if as_json:
         print_json(result)
         return
@@ -96,7 +100,7 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
     trained = load(run)
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
     start = build(settings, kind).model  # the seed gives the first weights again
-    sites = run_sites(settings, start.problem)
+    sites = first_sites(directory, settings, start.problem)
     objective = Objective(trained.model, "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)
     paths = draw_figures(directory, compare(trained.model), residuals)

@@ -18,6 +18,8 @@ LINES_PER_PHASE = 10
 class Silent(Display, Callback):
     """Shows nothing."""
 
+    optional = True
+
 
 class Lines(Silent):
     """A line at the start, about every tenth of a phase, and at its end."""

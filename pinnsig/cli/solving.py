@@ -1,8 +1,10 @@
 """`pinnsig solve` and `pinnsig resume`."""
 
+import contextlib
+import math
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from pinnsig.callbacks import Callback
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
-from pinnsig.settings import PRESETS, PURPOSES, read_config
+from pinnsig.settings import COUNTS, PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
 from pinnsig.solver import solve as run_solve
 from pinnsig.tensorboard import TensorBoard
-from pinnsig.training import FINISHED, INTERRUPTED, PhaseReport
+from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, PhaseReport
+
+NOT_FINITE = 1  # exit code
+CONTRARY = ((("phases",), COUNTS), (COUNTS, ("phases",)), (("init",), ("p", "sigma_b")))
+"""Flags, and what they take the place of in a file."""
 
 SUMMARY = (
     "best_loss", "last_loss", "relative_l2", "estimated_error", "max_error", "seconds",
@@ -33,6 +39,11 @@ def running_options(command: Any) -> Any:
         click.option("--json", "as_json", is_flag=True, help="print the result on stdout as JSON"),
         click.option("--tensorboard", is_flag=True, help="write to RUN/tensorboard as well"),
         click.option("--no-figures", is_flag=True, help="draw no figures"),
+        click.option(
+            "--keep-checkpoint",
+            is_flag=True,
+            help="keep all of a large checkpoint when done, for an exact resume",
+        ),
     ):
         command = option(command)
     return command
@@ -51,6 +62,7 @@ def solve(
     config: Path | None,
     runs: str,
     no_figures: bool,
+    keep_checkpoint: bool,
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -60,20 +72,21 @@ def solve(
 
     PROBLEM is a registered name (see `pinnsig problems`), or a file such as my_pde.py or
     my_pde.py:Heat. Flags go before --config, and both before the preset.
+
+    Exit code 0: done; 1: training failed, or came to no finite end; 2: bad input, nothing was
+    trained; 130: interrupted.
     """
-    given = read_config(config) if config else {}
-    for name, value in flags.items():
-        if isinstance(value, dict):
-            given[name] = {**given.get(name, {}), **value}
-        elif value is not None:
-            given[name] = value
+    given = _with_flags(read_config(config) if config else {}, flags, config)
     named = problem or given.pop("problem", None)
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
 
     def work(callbacks: list[Callback]) -> Result:
-        return run_solve(named, runs=runs, figures=not no_figures, callbacks=callbacks, **given)
+        return run_solve(
+            named, runs=runs, figures=not no_figures, callbacks=callbacks,
+            keep_checkpoint=keep_checkpoint, **given,
+        )  # fmt: skip
 
     _run(context, work, "preset" in given, tensorboard, as_json, quiet)
 
@@ -87,6 +100,7 @@ def resume(
     context: click.Context,
     run: Path,
     no_figures: bool,
+    keep_checkpoint: bool,
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -100,7 +114,10 @@ def resume(
     """
 
     def work(callbacks: list[Callback]) -> Result:
-        return run_resume(run, figures=not no_figures, callbacks=callbacks, **changes)
+        return run_resume(
+            run, figures=not no_figures, callbacks=callbacks, keep_checkpoint=keep_checkpoint,
+            **changes,
+        )  # fmt: skip
 
     _run(context, work, True, tensorboard, as_json, quiet)
 
@@ -122,6 +139,36 @@ def _run(
         print_pairs(_summary(result.data))
     if result.stop == INTERRUPTED:
         context.exit(128 + (talk.signal or signal.SIGINT))
+    if not is_finite_end(result.data) or result.path != talk.path:
+        context.exit(NOT_FINITE)
+
+
+def is_finite_end(data: Mapping[str, Any]) -> bool:
+    """Return whether a result has a loss that is a number, and training did not end without one."""
+    loss = data["best_loss"]
+    return data["stop"] != NON_FINITE and loss is not None and math.isfinite(loss)
+
+
+def _with_flags(
+    given: dict[str, Any], flags: Mapping[str, Any], config: Path | None
+) -> dict[str, Any]:
+    """Settings of a file with flags, which take the place of what contradicts them."""
+    chosen = {name: value for name, value in flags.items() if value not in (None, {}, [])}
+    for names, others in CONTRARY:
+        dropped = {name: given.pop(name) for name in others if set(names) & set(chosen)
+                   and given.get(name) not in (None, [])}  # fmt: skip
+        if dropped:
+            flag = next(name for name in names if name in chosen).replace("phases", "phase")
+            old = ", ".join(_shown(name, value) for name, value in dropped.items())
+            click.echo(f"notice: --{flag} takes the place of {old} in {config}", err=True)
+    for name, value in chosen.items():
+        given[name] = {**given.get(name, {}), **value} if isinstance(value, dict) else value
+    return given
+
+
+def _shown(name: str, value: Any) -> str:
+    """A setting as a person would name it, in short."""
+    return f"{len(value)} phases" if isinstance(value, list) else f"{name} = {value}"
 
 
 def _summary(data: dict[str, Any]) -> dict[str, Any]:
@@ -134,13 +181,17 @@ def _summary(data: dict[str, Any]) -> dict[str, Any]:
 class _Talk(Callback):
     """Says on stderr what is trained, and what a user should know."""
 
+    optional = True
+
     def __init__(self, chosen: bool, quiet: bool) -> None:
         self.chosen = chosen
         self.quiet = quiet
         self.signal: int | None = None
+        self.path: Path | None = None
 
     def started(self, parts: Parts, path: Path) -> None:
         """See `Callback.started`."""
+        self.path = path
         if not self.quiet:
             click.echo(header(parts, self.chosen), err=True)
             click.echo(f"run {path}", err=True)
@@ -164,7 +215,8 @@ class _Talk(Callback):
         """See `Callback.interrupting`."""
         self.signal = number
         # within a signal handler a buffered stream may be busy: write past it
-        os.write(2, b"\nfinishing this step, then saving; Ctrl-C again to stop at once\n")
+        with contextlib.suppress(OSError):
+            os.write(2, b"\nfinishing this step, then saving; Ctrl-C again to stop at once\n")
 
     def finished(self, result: Result) -> None:
         """See `Callback.finished`."""

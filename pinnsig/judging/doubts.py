@@ -16,13 +16,17 @@ OVERFITTED = 10.0  # times the mean square in training
 FLAT = 1e-2  # of the largest value, or of 1
 MOSTLY_FLAT = 0.95  # share of the grid
 
-LONGER = "more iterations, --preset accurate, another start (--p, --init)"
+LONGER = "more iterations, {more}another start (--p, --init)"
 BALANCE = "weights of terms (--weight), conditions built into an ansatz"
 DENSER = "more collocation points, or points=rad,every=300 in a phase"
 
 
 def suspicions(
-    comparisons: Mapping[str, Comparison], loss: float, loss_at_start: float, found: Judgement
+    comparisons: Mapping[str, Comparison],
+    loss: float,
+    loss_at_start: float,
+    found: Judgement,
+    preset: str | None = None,
 ) -> list[str]:
     """Return reasons to doubt an answer; none for one that looks right.
 
@@ -34,6 +38,7 @@ def suspicions(
         loss: the best loss.
         loss_at_start: that of the initialised network.
         found: what the judge has.
+        preset: of the run, which advice has to go beyond.
     """
     known = relative_l2(comparisons)
     error, what = known, "relative L2 error"
@@ -47,9 +52,12 @@ def suspicions(
             error, what = guessed, "estimated relative L2 error"
             if known is not None:
                 what += f" of {max(without, key=lambda name: fields.get(name, 0.0))}"
+    longer = LONGER.format(
+        more="--max-seconds, " if preset == "accurate" else "--preset accurate, "
+    )
     return [
         *_not_finite(comparisons, found),
-        *_training(loss, loss_at_start, found, error, what),
+        *_training(loss, loss_at_start, found, error, what, longer),
         *_overfitting(found, error),
         *_unknown(known, found),
         *_flat(comparisons, error),
@@ -74,29 +82,32 @@ def _not_finite(comparisons: Mapping[str, Comparison], found: Judgement) -> Iter
 
 
 def _training(
-    loss: float, start: float, found: Judgement, error: float | None, what: str
+    loss: float, start: float, found: Judgement, error: float | None, what: str, longer: str
 ) -> Iterator[str]:
-    """Whether anything was learned, by the loss and by the error, where there is one."""
+    """Whether anything was learned, by the loss and by the error, where there is one.
+
+    A loss has no size of its own: it is small beside that of a function that knows nothing.
+    """
     if error is not None and error <= LARGE_ERROR:
         return
     ended = f"the loss ended at {loss:.2e}, at the start it was {start:.2e}"
-    against, beside = start, ""
+    against, name = start, "the start"
     if found.baseline is not None and 0 < found.baseline < math.inf:
         against = found.baseline
         name = "the zero function" if against == found.zero_loss else "the best constant"
-        beside = f", and {name} has {against:.2e}"
+        ended += f", and {name} has {against:.2e}"
     tail = "" if error is None else f"; the {what} is {error:.2g}"
     if not math.isfinite(loss):
-        yield f"not trained: the loss is not finite; try a lower learning rate, {LONGER}"
-    elif loss > UNTRAINED * against:
-        yield f"not trained: {ended}{beside}{tail}; try {LONGER}, {BALANCE}"
+        yield f"not trained: the loss is not finite; try a lower learning rate, {longer}"
+    elif loss > UNTRAINED * against or loss >= start:
+        yield f"not trained: {ended}{tail}; try {longer}, {BALANCE}"
     elif error is not None and loss <= SMALL_LOSS * against:
         yield (
-            f"the {what} is {error:.2g} though the loss is small: {ended}{beside}; a wrong "
-            f"solution may have been found; try {DENSER}, {BALANCE}"
+            f"the {what} is {error:.2g} though the loss fell to {loss / against:.1e} of that of "
+            f"{name}: {ended}; a wrong solution may have been found; try {DENSER}, {BALANCE}"
         )
     elif error is not None:
-        yield f"not trained to the end: {ended}{beside}{tail}; try {LONGER}, {BALANCE}"
+        yield f"not trained to the end: {ended}{tail}; try {longer}, {BALANCE}"
 
 
 def _overfitting(found: Judgement, error: float | None) -> Iterator[str]:

@@ -28,7 +28,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 def independent_sites(
     problem: Problem, sites: Mapping[str, Sites], counts: Counts, seed: int, number: int
 ) -> dict[str, Sites]:
-    """Return uniform points for every term that has some in training; data are their own.
+    """Return uniform points for every term that has some in training; data stay what they are.
 
     Args:
         problem: whose domain and conditions to draw for.
@@ -38,7 +38,12 @@ def independent_sites(
         number: which draw, from 0.
     """
     drawn = draw_sites(problem, counts, UNIFORM, seed, FIRST_DRAW + number)
-    return {name: own for name, own in drawn.items() if name in sites}
+    terms = problem.terms()
+    return {
+        name: sites[name] if name in terms and terms[name].group == "data" else own
+        for name, own in drawn.items()
+        if name in sites
+    }
 
 
 def counts_like(sites: Mapping[str, Sites], problem: Problem, count: int) -> Counts:

@@ -130,6 +130,9 @@ class QuasiNewton(Optimizer):
         start = self.present
         if not math.isfinite(start.loss):
             return Step(start.loss, terms=start.terms)
+        if not math.isfinite(self.curvature.largest):  # a gradient that the loss hides
+            self.present = None
+            return Step(math.nan, terms=start.terms)
         if self.curvature.largest <= self.gradient_tolerance:
             return Step(start.loss, CONVERGED_GRADIENT)
         if self.change_tolerance and self.change <= self.change_tolerance:

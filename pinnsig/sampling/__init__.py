@@ -11,19 +11,23 @@ from pinnsig.sampling.samplers import (
     sobol,
     uniform,
 )
-from pinnsig.sampling.sites import COORDINATE_BYTES, Counts, draw_sites
+from pinnsig.sampling.sites import COORDINATE_BYTES, Counts, draw_inside, draw_sites
+from pinnsig.sampling.storage import pack_sites, unpack_sites
 
 __all__ = [
     "COORDINATE_BYTES",
     "SAMPLERS",
     "Counts",
     "Sampler",
+    "draw_inside",
     "draw_sites",
     "grid",
     "halton",
     "lhs",
+    "pack_sites",
     "register_sampler",
     "sampler_function",
     "sobol",
     "uniform",
+    "unpack_sites",
 ]

@@ -58,35 +58,56 @@ def draw_sites(
         SamplingError: unknown sampler, unusable seed, fewer points than faces in a group, a group
             that has no count, or a sampler whose points are not what it should return.
     """
-    function = sampler_function(sampler)
-    _checked_integer(seed, "seed", 0)
-    _checked_integer(draw_number, "draw number", 0)
     total = counts.collocation + counts.initial + counts.boundary
-    require(
-        total * problem.domain.dimensions * COORDINATE_BYTES,
-        f"{total:,} points of {problem.domain.dimensions} coordinates",
-        "take fewer points",
-        error=SamplingError,
-    )
+    _require_memory(problem, total)
+    inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
     domain, terms = problem.domain, problem.terms()
     shares = _shares(problem, terms, counts)
     for term, condition in terms.items():
         if condition.group not in GROUPS:
             raise SamplingError(f"term {term!r}: its group {condition.group!r} has no count")
 
-    def stream(term: str) -> Callable[[int, int], Array]:
-        key = (draw_number, *term.encode())
-        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-        return lambda n, dims: _checked_points(function(n, dims, generator), n, dims, sampler)
-
-    interior = stream("residual")(counts.collocation, domain.dimensions)
-    sites = {"residual": Sites(domain.place(interior))}
+    sites = {"residual": inside}
     for term, condition in terms.items():
         share = shares.get(term, 0)
         if share or condition.group == "data":  # data bring points of their own
-            sites[term] = condition.sites(domain, share, stream(term))
+            draw = _stream(term, sampler, seed, draw_number)
+            sites[term] = condition.sites(domain, share, draw)
             _check_sites(sites[term], condition, problem, term)
     return sites
+
+
+def draw_inside(
+    problem: Problem, count: int, sampler: str, seed: int, draw_number: int = 0
+) -> Sites:
+    """Return the collocation points that `draw_sites` gives, by themselves.
+
+    The problem's conditions are not asked for.
+
+    Raises:
+        SamplingError: see `draw_sites`.
+    """
+    _checked_integer(seed, "seed", 0)
+    _checked_integer(draw_number, "draw number", 0)
+    _require_memory(problem, count)
+    draw = _stream("residual", sampler, seed, draw_number)
+    return Sites(problem.domain.place(draw(count, problem.domain.dimensions)))
+
+
+def _stream(term: str, sampler: str, seed: int, draw_number: int) -> Callable[[int, int], Array]:
+    """Points of the unit cube from a term's own random stream."""
+    function, key = sampler_function(sampler), (draw_number, *term.encode())
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    return lambda n, dims: _checked_points(function(n, dims, generator), n, dims, sampler)
+
+
+def _require_memory(problem: Problem, count: int) -> None:
+    require(
+        count * problem.domain.dimensions * COORDINATE_BYTES,
+        f"{count:,} points of {problem.domain.dimensions} coordinates",
+        "take fewer points",
+        error=SamplingError,
+    )
 
 
 def _check_sites(sites: Sites, condition: Condition, problem: Problem, term: str) -> None:

@@ -20,6 +20,7 @@ from pinnsig.problem import problem_file
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps.grid import Grid, Member
 from pinnsig.sweeps.table import DONE, FAILED, INTERRUPTED, MISSING, Row, SweepTable
+from pinnsig.training import FAILED as RAISED
 from pinnsig.training import INTERRUPTED as STOPPED
 
 ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every table shows
@@ -113,7 +114,8 @@ class SweepDirectory:
 
     def _status(self, name: str, result: dict[str, Any] | None) -> str:
         if result is not None:
-            return INTERRUPTED if result.get("stop") == STOPPED else DONE
+            stop = str(result.get("stop"))
+            return INTERRUPTED if stop == STOPPED or stop.startswith(RAISED) else DONE
         return INTERRUPTED if (self.path / name / "config.json").is_file() else MISSING
 
     def _result(self, name: str) -> dict[str, Any] | None:

@@ -14,8 +14,9 @@ from pinnsig.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.problem import Problem
+from pinnsig.running import Options, Solving
 from pinnsig.runs import RunDirectory
-from pinnsig.solver import Solving, resuming, solving
+from pinnsig.solver import resuming, solving
 from pinnsig.training import INTERRUPTED, Asked, evaluate_alone
 
 
@@ -85,7 +86,9 @@ def performing(
     """
     try:
         run = _go_on if _can_go_on(task.path) else _begin
-        result = yield from run(task, callbacks=callbacks, interruption=interruption)
+        # what is left of its checkpoint is decided below
+        options = Options(task.figures, callbacks, keep_checkpoint=True)
+        result = yield from run(task, options=options, interruption=interruption)
     except PinnsigError as error:
         return Ended(task.name, _one_line(str(error)))
     except Exception as error:  # a fault of the problem's own code, or no memory left
@@ -103,14 +106,12 @@ def _begin(task: Task, **options: Any) -> Solving:
             shutil.rmtree(task.path)
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solving(
-        task.kind or problem, path=task.path, figures=task.figures, **options, **settings
-    )
+    return solving(task.kind or problem, path=task.path, **options, **settings)
 
 
 def _go_on(task: Task, **options: Any) -> Solving:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    return resuming(task.path, problem=task.kind, figures=task.figures, **options, **device)
+    return resuming(task.path, problem=task.kind, **options, **device)
 
 
 def _can_go_on(path: Path) -> bool:

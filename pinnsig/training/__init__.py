@@ -1,11 +1,13 @@
 """Training: phases of optimisers on an objective, with all that is kept, watched and resumed."""
 
 from pinnsig.training.answers import Asked, evaluate_alone
+from pinnsig.training.limits import Clock, Limits
 from pinnsig.training.phase import Phase
-from pinnsig.training.points import Draw, Fresh, NewPoints, ResidualBased
+from pinnsig.training.points import Draw, DrawInside, Fresh, NewPoints, ResidualBased
 from pinnsig.training.records import (
     ERROR_REACHED,
     EVALUATION_LIMIT,
+    FAILED,
     FINISHED,
     INTERRUPTED,
     LOSS_REACHED,
@@ -16,18 +18,21 @@ from pinnsig.training.records import (
     Record,
     Watcher,
 )
-from pinnsig.training.trainer import Limits, Trainer
+from pinnsig.training.trainer import Trainer
 
 __all__ = [
     "ERROR_REACHED",
     "EVALUATION_LIMIT",
+    "FAILED",
     "FINISHED",
     "INTERRUPTED",
     "LOSS_REACHED",
     "NON_FINITE",
     "TIME_LIMIT",
     "Asked",
+    "Clock",
     "Draw",
+    "DrawInside",
     "Fresh",
     "Limits",
     "NewPoints",

@@ -63,7 +63,8 @@ class Best:
         present = objective.flat.copy()
         objective.flat.restore(self.values)
         self.terms = objective.losses().terms.tolist()
-        self.loss = given_loss(objective, self.terms)
+        loss = given_loss(objective, self.terms)
+        self.loss = loss if math.isfinite(loss) else math.inf  # any finite one is better
         objective.flat.restore(present)
 
 

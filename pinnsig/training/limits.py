@@ -15,13 +15,17 @@ from pinnsig.training.records import (
     TIME_LIMIT,
 )
 
+Clock = Callable[[], float]
+"""Gives seconds since some moment; `time.perf_counter`, or what a test sets."""
+
 
 @dataclass(frozen=True)
 class Limits:
     """Limits on all of training; None means none.
 
     Attributes:
-        seconds: no evaluation begins later than this.
+        seconds: no evaluation begins later than this, counted from the first iteration on and over
+            all resumes; setting up and judging are not counted.
         loss: end once the loss is as low.
         error: end once the relative L2 error is as low.
         interrupted: asked after every iteration; true ends training there.
@@ -65,15 +69,17 @@ class Budget:
 
     Attributes:
         evaluations: how many more; infinity means no limit.
-        deadline: on the clock of `time.perf_counter`.
+        deadline: on the clock.
+        clock: gives the time.
     """
 
     evaluations: float = math.inf
     deadline: float = math.inf
+    clock: Clock = time.perf_counter
 
     def allowed(self) -> bool:
         """Whether one more evaluation may begin."""
-        return self.evaluations >= 1 and time.perf_counter() < self.deadline
+        return self.evaluations >= 1 and self.clock() < self.deadline
 
     @property
     def reason(self) -> str:

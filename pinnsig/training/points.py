@@ -13,9 +13,11 @@ from pinnsig.objective import Objective
 from pinnsig.problem import Sites
 
 Array = NDArray[np.float64]
-Draw = Callable[[int, int | None], dict[str, Sites]]
-"""Points by term, from the number of the draw and the number of collocation points (None: the
-run's own)."""
+Draw = Callable[[int], dict[str, Sites]]
+"""Points by term, from the number of the draw."""
+
+DrawInside = Callable[[int, int], Sites]
+"""Collocation points, from the number of the draw and how many."""
 
 
 class NewPoints(ABC):
@@ -33,14 +35,15 @@ class NewPoints(ABC):
 
 @dataclass(frozen=True)
 class Fresh(NewPoints):
-    """All points drawn anew, in the way the first ones were."""
+    """All points drawn anew, in the way the first ones were; data stay what they are."""
 
     draw: Draw
 
     def __call__(self, objective: Objective, number: int) -> dict[str, Sites]:
         """See `NewPoints`."""
-        del objective
-        return self.draw(number, None)
+        terms = objective.model.problem.terms()
+        measured = [n for n in objective.sites if n in terms and terms[n].group == "data"]
+        return {**self.draw(number), **{name: objective.sites[name] for name in measured}}
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class ResidualBased(NewPoints):
         SettingsError: a number out of its range.
     """
 
-    draw: Draw
+    draw: DrawInside
     seed: int
     candidates: int | None = None
     k: float = 1.0
@@ -86,7 +89,7 @@ class ResidualBased(NewPoints):
         candidates = self.candidates or 10 * count
         if candidates < count:
             raise SettingsError(f"{candidates} candidates are fewer than the {count} points chosen")
-        pool = self.draw(number, candidates)["residual"].points
+        pool = self.draw(number, candidates).points
         sizes = objective.residual_sizes(torch.as_tensor(pool)).double().cpu().numpy()
         if np.count_nonzero(np.isfinite(sizes)) < count:
             return dict(objective.sites)

@@ -20,6 +20,8 @@ EVALUATION_LIMIT = "evaluation limit"
 TIME_LIMIT = "time limit"
 LOSS_REACHED = "loss reached"
 ERROR_REACHED = "error reached"
+FAILED = "failed"
+"""How the stop reason of a run begins whose training raised an error; the reason follows."""
 
 SETTLED = (NON_FINITE, CONVERGED_GRADIENT, CONVERGED_CHANGE, LINE_SEARCH_FAILED)
 """Reasons for which more iterations of the same phase would change nothing."""
@@ -80,6 +82,7 @@ class Outcome:
     Attributes:
         best: the parameters of the lowest loss seen, shape (P,); `last`: those at the end.
         terms: mean squares by term at the best parameters.
+        failure: what ended training, in one line, where it was an error.
     """
 
     best: Tensor
@@ -88,11 +91,17 @@ class Outcome:
     last_loss: float
     terms: dict[str, float]
     phases: list[PhaseReport] = field(default_factory=list)
+    failure: str | None = None
 
     @property
     def stop(self) -> str:
-        """Why the last phase stopped."""
-        return (self.phases[-1].stop or FINISHED) if self.phases else FINISHED
+        """Why training ended: how the last phase stopped that did anything."""
+        if self.failure is not None:
+            return f"{FAILED}: {self.failure}"
+        for phase in reversed(self.phases):
+            if phase.iterations or phase.stop not in (None, FINISHED):
+                return phase.stop or FINISHED
+        return FINISHED
 
 
 class Watcher:

@@ -1,13 +1,14 @@
 """The state of a trainer between two iterations, as plain data and tensors, and back."""
 
-import time
+import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pinnsig.errors import TrainingError
-from pinnsig.problem import Sites
+from pinnsig.sampling import pack_sites, unpack_sites
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
     ERROR_REACHED,
@@ -34,21 +35,15 @@ def state_of(trainer: "Trainer") -> dict[str, Any]:
         "terms": list(objective.term_names),
         "dtype": str(objective.flat.values.dtype).removeprefix("torch."),
         "evaluations": objective.evaluations,
-        "seconds": time.perf_counter() - trainer.begun,
+        "seconds": trainer.seconds,
         "draws": trainer.draws,
         "prepared": trainer.prepared,
         "last_error": trainer.last_error,
         "ended": trainer.ended,
         "reports": [asdict(report) for report in trainer.reports],
     }
-    if trainer.draws:  # else they follow from the settings
-        state["sites"] = {
-            name: {
-                "points": torch.as_tensor(sites.points),
-                "extra": {key: torch.as_tensor(column) for key, column in sites.extra.items()},
-            }
-            for name, sites in objective.sites.items()
-        }
+    if trainer.draws:  # else they are the first ones, which whoever made the trainer keeps
+        state["sites"] = pack_sites(objective.sites)
     if trainer.reports:
         state["optimizer"] = trainer.phases[len(trainer.reports) - 1].optimizer.state()
     if trainer.weighting is not None:
@@ -75,14 +70,7 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
     names = [phase.optimizer.name for phase in trainer.phases]
     if [report.name for report in reports] != names[: len(reports)]:
         raise TrainingError("the saved state has other phases")
-    sites = None
-    if "sites" in state:
-        sites = {
-            name: Sites(
-                found["points"].numpy(), {key: c.numpy() for key, c in found["extra"].items()}
-            )
-            for name, found in state["sites"].items()
-        }
+    sites = unpack_sites(state["sites"]) if "sites" in state else None
     dtype = getattr(torch, state["dtype"])
     if sites is not None or dtype != objective.flat.values.dtype:
         trainer.replace_objective(objective.changed(sites=sites, dtype=dtype))
@@ -95,7 +83,7 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
     trainer.draws, trainer.last_error = state["draws"], state["last_error"]
     trainer.prepared = state.get("prepared", trainer.prepared)
     trainer.reports = reports
-    trainer.begun = time.perf_counter() - state["seconds"]
+    trainer.spent = state["seconds"]
     if trainer.weighting is not None and "weighting" in state:
         trainer.weighting.load(state["weighting"], objective)
         trainer.answers.weights = trainer.weighting.start(objective)
@@ -103,12 +91,25 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
         trainer.answers.sizes = None if sizes is None else sizes.to(objective.blocks[0].points)
     if reports:
         last, phase = reports[-1], trainer.phases[len(reports) - 1]
-        phase.optimizer.load(state["optimizer"], like)
+        memory = state["optimizer"]
+        if memory is not None and is_finite(memory):
+            phase.optimizer.load(memory, like)
         if _goes_on(trainer, last, phase):
             last.stop = last.advice = None
         elif last.stop in (INTERRUPTED, TIME_LIMIT):
             last.stop = FINISHED  # it came just then
         trainer.ended = last.stop in (LOSS_REACHED, ERROR_REACHED) and state["ended"]
+
+
+def is_finite(state: Any) -> bool:
+    """Return whether no number in nested data is infinite or NaN."""
+    if isinstance(state, torch.Tensor):
+        return bool(state.isfinite().all())
+    if isinstance(state, float):
+        return math.isfinite(state)
+    if isinstance(state, Mapping):
+        return all(map(is_finite, state.values()))
+    return not isinstance(state, list | tuple) or all(map(is_finite, state))
 
 
 def _goes_on(trainer: "Trainer", report: PhaseReport, phase: Phase) -> bool:

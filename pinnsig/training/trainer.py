@@ -11,7 +11,7 @@ from pinnsig.errors import TrainingError
 from pinnsig.objective import Evaluation, Objective
 from pinnsig.optim import LIMIT, FirstOrder, drive
 from pinnsig.training.answers import Answers, Asked, Best, evaluate_alone, given_loss
-from pinnsig.training.limits import Budget, Limits
+from pinnsig.training.limits import Budget, Clock, Limits
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
     FINISHED,
@@ -24,7 +24,7 @@ from pinnsig.training.records import (
     Watcher,
     advice,
 )
-from pinnsig.training.state import load_state, state_of
+from pinnsig.training.state import is_finite, load_state, state_of
 from pinnsig.weighting import Weighting
 
 
@@ -40,6 +40,7 @@ class Trainer:
         error: measures the relative L2 error of the present network; None where it has none.
         error_every: measure it every so many iterations; 0 never. Limits on the error see it then.
         save: given `state()` at the start, every `save_every` iterations, and at each phase's end.
+        clock: what limits on time and the times that are told go by.
 
     Attributes:
         best: the parameters of the lowest loss so far.
@@ -51,6 +52,7 @@ class Trainer:
         last_error: the relative L2 error when it was measured last.
         ended: whether a limit has ended all of training.
         loaded: whether it goes on from a state.
+        spent: seconds of training before it went on from a state.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Trainer:
         error_every: int = 0,
         save: Callable[[dict[str, Any]], None] | None = None,
         save_every: int = 0,
+        clock: Clock = time.perf_counter,
     ) -> None:
         self.best = Best(objective)
         self.answers = Answers(objective, self.best)
@@ -80,7 +83,9 @@ class Trainer:
         self.last_error: float | None = None
         self.ended = False
         self.loaded = False
-        self.begun = time.perf_counter()  # moved back by what a run took before it was resumed
+        self.clock = clock
+        self.spent = 0.0
+        self.begun: float | None = None  # on the clock, once training has
         self.notices = self._prepare_optimizers()  # refused before anything is computed
         if weighting is not None:
             self.answers.weights = weighting.start(objective)
@@ -103,6 +108,11 @@ class Trainer:
             if notice is not None and notice not in found:
                 found.append(notice)
         return found
+
+    @property
+    def seconds(self) -> float:
+        """How long training has taken by now; setting it up is not counted."""
+        return self.spent + (0.0 if self.begun is None else self.clock() - self.begun)
 
     def start(self) -> Record:
         """Evaluate the initialised network, so that a run that cannot start does not.
@@ -133,20 +143,30 @@ class Trainer:
         if not self.loaded:
             self.watcher.recorded(first or self.start())
             self._save()
+        self.begun = self.clock()
         while (number := self.next_phase()) is not None:
             if number == len(self.reports):
                 self._enter(number)
             yield from self._run_phase(self.phases[number], self.reports[number])
         terms = self.objective.losses().terms.tolist()
         self.best.note(self.objective, terms)
-        names = self.objective.term_names
+        return self.outcome(given_loss(self.objective, terms))
+
+    def outcome(self, last_loss: float = math.nan, failure: str | None = None) -> Outcome:
+        """Return what there is by now.
+
+        Args:
+            last_loss: at the present parameters, where it is known.
+            failure: what ended training, where it was an error.
+        """
         return Outcome(
             best=self.best.values,
             last=self.objective.flat.copy(),
             best_loss=self.best.loss,
-            last_loss=given_loss(self.objective, terms),
-            terms=dict(zip(names, self.best.terms, strict=True)),
+            last_loss=last_loss,
+            terms=dict(zip(self.objective.term_names, self.best.terms, strict=True)),
             phases=self.reports,
+            failure=failure,
         )
 
     def next_phase(self) -> int | None:
@@ -185,14 +205,15 @@ class Trainer:
             self._renew_points(phase)
         if before is not None and before.stop != NON_FINITE:
             previous = self.phases[number - 1].optimizer
-            phase.optimizer.inherit(previous, self.objective.flat.values)
+            if type(previous) is not type(phase.optimizer) or is_finite(previous.state()):
+                phase.optimizer.inherit(previous, self.objective.flat.values)
         self.reports.append(PhaseReport(phase.optimizer.name))
 
     def _run_phase(self, phase: Phase, report: PhaseReport) -> Generator[Asked, Evaluation, None]:
         """Iterate until there is a reason to stop."""
-        begun = time.perf_counter() - report.seconds
+        begun = self.clock() - report.seconds
         before = self.objective.evaluations - report.evaluations
-        whole = self.begun + (self.limits.seconds or math.inf)
+        whole = self.clock() - self.seconds + (self.limits.seconds or math.inf)
         latest = min(whole, begun + (phase.max_seconds or math.inf))
         most = math.inf if phase.max_evaluations is None else phase.max_evaluations
         mine = Limits(loss=phase.stop_loss, error=phase.stop_error)
@@ -202,16 +223,16 @@ class Trainer:
                 break
             iteration = report.iterations + 1
             self._prepare(phase, iteration)
-            budget = self.answers.budget = Budget(most - report.evaluations, latest)
+            budget = self.answers.budget = Budget(most - report.evaluations, latest, self.clock)
             steps = phase.optimizer.step(self.objective.flat.values)
             step = yield from self.answers.iterate(steps)
             report.evaluations = self.objective.evaluations - before
-            report.seconds = time.perf_counter() - begun
+            report.seconds = self.clock() - begun
             if step.notice is not None:
                 self.watcher.noticed(step.notice)
             if step.stop is not None:
                 report.stop = budget.reason if step.stop == LIMIT else step.stop
-                self.ended = report.stop == TIME_LIMIT and time.perf_counter() >= whole
+                self.ended = report.stop == TIME_LIMIT and self.clock() >= whole
                 break
             report.iterations = iteration
             record = self._record(report, phase.iterations, step.terms, phase)
@@ -223,11 +244,13 @@ class Trainer:
             report.stop = stop or mine.reached(step.loss, record.loss, record.relative_l2)
             if report.stop is None and self.save_every and iteration % self.save_every == 0:
                 self._save()
+        if report.stop != INTERRUPTED and not self.objective.flat.values.isfinite().all():
+            report.stop = NON_FINITE  # its last step was made by a gradient that was not
         if report.stop == NON_FINITE:
             self.objective.flat.restore(self.best.values)  # go on from the last good parameters
         report.advice = advice(report, phase.optimizer, self.objective.flat.values.dtype)
+        self._save()  # before any word, which may have nowhere to go
         self.watcher.phase_ended(report)
-        self._save()
 
     def _prepare(self, phase: Phase, iteration: int) -> None:
         """What changes between iterations of a phase."""
@@ -290,7 +313,7 @@ class Trainer:
             best_loss=self.best.loss,
             learning_rate=phase.optimizer.learning_rate if phase else None,
             evaluations=self.objective.evaluations,
-            seconds=time.perf_counter() - self.begun,
+            seconds=self.seconds,
             relative_l2=error,
             weights=None if self.weighting is None else self.weighting.shown(),
         )

@@ -13,7 +13,7 @@ import torch
 from pinnsig.building import build, build_objective
 from pinnsig.evaluation import compare, relative_l2
 from pinnsig.optim import LBFGS, LM, GaussNewtonCG, Optimizer, drive
-from pinnsig.sampling import Counts, draw_sites
+from pinnsig.sampling import draw_inside
 from pinnsig.settings import resolve
 from pinnsig.training.points import ResidualBased
 from tests.optim.least_squares import Pinn
@@ -40,9 +40,7 @@ def train(network: dict[str, Any], method: str, seconds: float, device: str, red
     given = {"problem": "burgers", "dtype": "float64", "device": device, "initial": 200}
     parts = build(resolve({**given, "boundary": 200, **network}))
     points = ResidualBased(
-        lambda number, count: draw_sites(
-            parts.problem, Counts(count or network["collocation"], 200, 200), "lhs", seed=number
-        ),
+        lambda number, count: draw_inside(parts.problem, count, "lhs", seed=number),
         seed=0,
     )
     task, optimizer = Pinn(build_objective(parts)), METHODS[method]()

@@ -140,7 +140,7 @@ def test_ctrl_c_finishes_the_step_saves_and_exits_130(solve: Cli, monkeypatch: p
     assert (result["stop"], result["iterations"]) == ("interrupted", 2)
     assert {path.name for path in Path(result["run"]).iterdir()} == {
         "config.json", "metrics.jsonl", "result.json", "model.safetensors", "last.safetensors",
-        "state.safetensors", "state.previous.safetensors",
+        "points.safetensors", "state.safetensors", "state.previous.safetensors",
     }  # fmt: skip
 
 

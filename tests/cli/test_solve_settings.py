@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
-from tests.conftest import Cli
+import pinnsig
+from pinnsig.runs import RunDirectory
+from tests.conftest import SMALL, Cli
 
 FLAGS: list[tuple[str, Any, Any]] = [
     ("--act", "erf", "erf"),
@@ -110,3 +112,69 @@ def test_another_initialiser_overrides_the_one_of_a_config(solve: Cli):
     run = solve("burgers", "--json").json()["run"]
     result = solve("--config", f"{run}/config.json", "--init", "he", "--json").json()
     assert result["initializer"] == "he:sigma_b=0"
+
+
+def test_flags_take_the_place_of_what_contradicts_them_in_a_file(solve: Cli, cli: Cli, runs: Path):
+    config = Path(solve("burgers", "--json", "--p=0.3").json()["run"]) / "config.json"
+
+    def from_file(*flags: str) -> tuple[dict[str, Any], list[str]]:
+        done = cli(
+            "solve", "--config", config, *flags, "--no-figures", "--json", "--runs", runs, "--quiet"
+        )
+        told = [line for line in done.err.splitlines() if "takes the place of" in line]
+        return done.json(), told
+
+    result, told = from_file("--phase", "adam:2", "--phase", "lbfgs:1")
+    assert [phase["name"] for phase in result["phases"]] == ["adam", "lbfgs"]
+    assert told == [
+        f"notice: --phase takes the place of adam = 3, lbfgs = 3, broyden = 0 in {config}"
+    ]
+    phased = Path(result["run"]) / "config.json"
+    done = cli("solve", "--config", phased, "--adam=1", "--lbfgs=1", "--no-figures", "--json",
+               "--runs", runs)  # fmt: skip
+    assert done.json()["iterations"] == 2
+    assert f"notice: --adam takes the place of 2 phases in {phased}" in done.err.splitlines()
+    result, told = from_file("--init", "xavier")
+    assert result["initializer"].startswith("xavier")
+    assert told == [f"notice: --init takes the place of p = 0.3 in {config}"]
+    result, told = from_file("--p", "0.2")
+    assert "p=0.2" in result["initializer"]
+    assert told == []
+    assert from_file()[1] == []
+
+
+def test_settings_that_contradict_each_other_on_the_command_line_are_refused(solve: Cli):
+    assert "cannot both be given" in solve("burgers", "--phase", "adam:3").complaint()
+
+
+def test_a_grid_with_too_few_candidates_is_refused_before_training(cli: Cli, runs: Path):
+    small = [f"--{name}={value}" for name, value in SMALL.items() if name not in ("adam", "lbfgs")]
+    phase = "adam:5,points=rar-d,added=50,candidates=50"
+    complaint = cli(
+        "solve", "burgers", *small, "--sampler=grid", "--phase", phase, "--runs", runs
+    ).complaint()
+    assert "sampler grid gives 49 points where 50 candidates are asked for" in complaint
+    assert not runs.exists()
+
+
+def test_an_expression_with_a_minus_is_no_option(cli: Cli):
+    complaint = cli("init", "-tanh(x)").complaint()
+    assert "'-tanh(x)' is not a positive combination of activations" in complaint
+    assert "No such option" in cli("init", "tanh(x)", "--dpth", 3).complaint()
+
+
+@pytest.mark.parametrize("every", [1, 2, 7, 10, 100])
+@pytest.mark.parametrize("stopped", [True, False])
+def test_the_last_iteration_of_a_phase_is_logged_whatever_stops_it(
+    runs: Path, every: int, stopped: bool
+):
+    flags = {**SMALL, "adam": 9, "lbfgs": 9, "log_every": every, "figures": False}
+    reached = {"stop_loss": 1e9} if stopped else {}
+    run = pinnsig.solve("burgers", runs=runs, **flags, **reached).path
+    records = list(RunDirectory.open(run).metrics())
+    steps = [record["step"] for record in records]
+    assert steps[0] == 0
+    assert steps[-1] == (1 if stopped else 18)
+    assert steps == sorted(set(steps))
+    if not stopped:
+        assert {9, 18} <= set(steps)

@@ -14,7 +14,16 @@ from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam
 from pinnsig.problem import Box, Dirichlet, Problem
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, Limits, Phase, Trainer, Watcher
+from pinnsig.training import (
+    FINISHED,
+    INTERRUPTED,
+    NON_FINITE,
+    TIME_LIMIT,
+    Limits,
+    Phase,
+    Trainer,
+    Watcher,
+)
 
 
 class Poisson(Problem):
@@ -173,6 +182,41 @@ def test_fault_a6_memory_does_not_grow_with_steps():
 
     Trainer(made, [Phase(Adam(1e-3), 200)], Count()).run()
     assert counts[50] == counts[200]
+
+
+def test_time_limits_count_training_by_the_clock_that_is_given():
+    now = [0.0]
+
+    class Tick(Watcher):
+        def recorded(self, record):
+            now[0] += 1.0
+            times.append(record.seconds)
+
+    times: list[float] = []
+    made = objective(width=5)
+    trainer = Trainer(
+        made, [Phase(Adam(1e-3), 50)], Tick(), Limits(seconds=4.5), clock=lambda: now[0]
+    )
+    first = trainer.start()
+    now[0] += 1000.0  # a slow start is not training
+    outcome = trainer.run(first)
+    assert (outcome.stop, outcome.phases[0].iterations) == (TIME_LIMIT, 5)
+    assert times == [0.0, 0.0, 1.0, 2.0, 3.0, 4.0]
+    now[0] += 1000.0
+    assert trainer.spent == 0.0
+
+
+def test_a_phase_has_its_own_time_by_the_same_clock():
+    now = [0.0]
+
+    class Tick(Watcher):
+        def recorded(self, record):
+            now[0] += 1.0
+
+    phases = [Phase(Adam(1e-3), 50, max_seconds=2.5), Phase(LBFGS(), 4)]
+    outcome = Trainer(objective(width=5), phases, Tick(), clock=lambda: now[0]).run()
+    assert [phase.stop for phase in outcome.phases] == [TIME_LIMIT, FINISHED]
+    assert [phase.seconds for phase in outcome.phases] == [3.0, 3.0]
 
 
 def test_no_phases_give_the_initial_network():
