@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pinnsig.devices import available_memory
 from pinnsig.errors import SettingsError
+from pinnsig.jets.compiled import compiler_notice
 from pinnsig.optim.base import Layout
 from pinnsig.optim.dense import DenseInverse
 from pinnsig.optim.quasi_newton import QuasiNewton
@@ -66,7 +67,8 @@ class SSBroyden(QuasiNewton):
         notes = []
         if held > NOTABLE_BYTES:
             notes.append(f"its inverse Hessian takes {held / 1e9:.1f} GB")
-        if layout.device.type == "cpu" and not compiled(layout.dtype):
+        torchs = layout.device.type == "cpu" and not compiled(layout.dtype)
+        if torchs and compiler_notice() is None:  # else the loss says it of all that is compiled
             notes.append(
                 "without a C compiler an iteration takes about four times as long beside the loss"
             )
