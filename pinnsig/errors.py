@@ -47,6 +47,10 @@ class RunError(PinnsigError):
     """A run directory cannot be written or read."""
 
 
+class BusyError(RunError):
+    """Another process is training the run."""
+
+
 class TrainingError(PinnsigError):
     """Training cannot start: the loss is not finite. Or it failed on its way.
 

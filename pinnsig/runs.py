@@ -30,7 +30,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from pinnsig.errors import RunError
+from pinnsig.errors import BusyError, RunError
 from pinnsig.problem import problem_file
 
 try:
@@ -205,7 +205,7 @@ class RunDirectory:
         """Keep other processes from training this run; the lock ends with the process.
 
         Raises:
-            RunError: another process has it.
+            BusyError: another process has it.
         """
         if fcntl is None:
             yield
@@ -215,7 +215,7 @@ class RunDirectory:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RunError(f"{self.path} is being trained by another process") from None
+                raise BusyError(f"{self.path} is being trained by another process") from None
             except OSError:  # some network file systems have no locks
                 pass
             for left in self.path.glob(".*.part"):  # of a process that was killed

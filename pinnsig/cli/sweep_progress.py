@@ -36,6 +36,7 @@ class Counts(Display, SweepWatcher):
         self.running: dict[str, tuple[float, str]] = {}
         self.spent: list[float] = []
         self.workers = 1
+        self.signal: int | None = None
 
     def planned(self, table: SweepTable, todo: Sequence[str], workers: int) -> None:
         """See `SweepWatcher.planned`."""
@@ -54,9 +55,13 @@ class Counts(Display, SweepWatcher):
             self.left.discard(row["run"])
             self.spent.append(time.monotonic() - begun)
 
+    def noticed(self, text: str) -> None:
+        """Say it, also where no progress is shown."""
+        click.echo(f"notice: {text}", err=True)
+
     def interrupting(self, number: int) -> None:
         """See `SweepWatcher.interrupting`."""
-        del number
+        self.signal = number
         # within a signal handler a buffered stream may be busy: write past it
         os.write(2, b"\nsaving what is running; the same command goes on; Ctrl-C again to stop\n")
 
@@ -116,11 +121,16 @@ class LiveTable(Counts):
 
     def __init__(self) -> None:
         super().__init__()
+        self.console = Console(stderr=True)
         self.live = Live(
             get_renderable=self.render,
-            console=Console(stderr=True),
+            console=self.console,
             refresh_per_second=REFRESH,
         )
+
+    def noticed(self, text: str) -> None:
+        """Say it above the table."""
+        self.console.print(f"notice: {text}", markup=False, highlight=False, soft_wrap=True)
 
     def render(self) -> Table:
         """The table as it is now."""

@@ -1,5 +1,6 @@
 """`pinnsig sweep` and `pinnsig compare`."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from pinnsig.sweeps import (
 from pinnsig.sweeps import sweep as run_sweep
 from pinnsig.sweeps.comparing import group_spreads, sign_tests
 from pinnsig.sweeps.estimate import estimated_seconds
+from pinnsig.sweeps.table import DONE
 
-FAILED, INTERRUPTED = 1, 130
+INCOMPLETE = 1
 RUNNING = ("workers", "batch", "retry", "figures", "keep_checkpoints")
 RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 
@@ -81,7 +83,8 @@ def sweep(
     Every combination is a run with a directory of its own. Each option of `solve` takes several
     values, separated by commas: --act tanh,softsign2 --init eoc:sigma_b=0,eoc:sigma_b=0.2; numbers
     also as START:STOP:COUNT or log:START:STOP:COUNT. The same command again finishes what is
-    missing and repeats nothing. Exit code 1 if a run failed.
+    missing and repeats nothing. Exit code 0: all runs are done; 1: some failed or are missing; 2:
+    bad input; 130 or 143: stopped by Ctrl-C or SIGTERM.
     """
     pairing = None if zipped is None else zipped == "*" or zipped.split(",")
     named = {"problem": problem, "zip": pairing, "out": out, "runs": runs, **flags}
@@ -102,12 +105,13 @@ def sweep(
         print_json({"path": str(table.path), "rows": table.rows})
     else:
         print_rows(table, RESULTS)
-        for row in table.failed:
-            click.echo(f"failed: {row['run']}: {row['reason']}", err=True)
+        for row in table:
+            if row["status"] != DONE and row["reason"]:
+                click.echo(f"{row['status']}: {row['run']}: {row['reason']}", err=True)
         click.echo(f"{table.path / 'results.csv'}")
     if table.interrupted:
-        context.exit(INTERRUPTED)
-    context.exit(FAILED if len(table.failed) else 0)
+        context.exit(128 + (shown.signal or signal.SIGINT))
+    context.exit(INCOMPLETE if len(table.done) < len(table) else 0)
 
 
 def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pinnsig.capture import Recorded
 from pinnsig.jets import Engine, choose_engine
+from pinnsig.jets.compiled import compiler_notice, find_interpreter
 from pinnsig.jets.fields import fields_at
 from pinnsig.model import Model
 from pinnsig.objective.blocks import BoundTerms, make_blocks
@@ -98,6 +99,9 @@ class Objective:
         """What a user should know of how the loss is evaluated; complete after the first time."""
         found = [work.recorded.notice for work in self._works.values()]
         code = [block.notice for block in self.blocks]
+        if self.flat.values.device.type == "cpu":
+            find_interpreter(self.flat.values.dtype)  # which every run asks for: its faults show
+            found.append(compiler_notice())
         return [notice for notice in (*code, *self.passes.notices, *found) if notice]
 
     @property

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from pinnsig.jets.compiled import compiler_notice
 from pinnsig.memory import in_words, require
 from pinnsig.optim.base import Layout
 from pinnsig.optim.dense import DenseInverse
@@ -65,7 +66,8 @@ class SSBroyden(QuasiNewton):
         notes = []
         if held > NOTABLE_BYTES:
             notes.append(f"its inverse Hessian takes {in_words(held)}")
-        if layout.device.type == "cpu" and not compiled(layout.dtype):
+        torchs = layout.device.type == "cpu" and not compiled(layout.dtype)
+        if torchs and compiler_notice() is None:  # else the loss says it of all that is compiled
             notes.append(
                 "without a C compiler an iteration takes about four times as long beside the loss"
             )

@@ -2,9 +2,10 @@
 
 runs/sweeps/<problem>-<digest>/
     sweep.json           the grids
-    failures.json        how often a member failed, and why the last time
+    failures.json        how often a member failed or was killed, and why the last time
     results.csv          a row for each member, and results.parquet where pyarrow is installed
     <member>/            the run directory of each member
+    <member>.aside/      what stood in a member's place and was no run to go on with
     figures/
 """
 
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pinnsig.checkpoints import load_checkpoint
 from pinnsig.errors import RunError
 from pinnsig.problem import problem_file
 from pinnsig.runs import RunDirectory
@@ -110,20 +112,14 @@ class SweepDirectory:
 
     def status(self, name: str) -> str:
         """done, interrupted or missing; whether it failed is in `failures`."""
-        return self._status(name, self._result(name))
+        return run_status(self.path / name, run_result(self.path / name))
 
-    def _status(self, name: str, result: dict[str, Any] | None) -> str:
-        if result is not None:
-            stop = str(result.get("stop"))
-            return INTERRUPTED if stop == STOPPED or stop.startswith(RAISED) else DONE
-        return INTERRUPTED if (self.path / name / "config.json").is_file() else MISSING
-
-    def _result(self, name: str) -> dict[str, Any] | None:
-        """What a member's run gave; None where it has no result that can be read."""
-        try:
-            return RunDirectory(self.path / name).read_json("result.json")
-        except RunError:
-            return None
+    def reached(self, name: str) -> int:
+        """How many iterations a member's checkpoint holds."""
+        with contextlib.suppress(RunError):
+            state, _ = load_checkpoint(RunDirectory.open(self.path / name))
+            return sum(report["iterations"] for report in state["trainer"]["reports"])
+        return 0
 
     def _columns(self, members: list[Member]) -> list[str]:
         """What varies, and what every table shows."""
@@ -133,8 +129,8 @@ class SweepDirectory:
 
     def _row(self, member: Member, settings: list[str], failures: dict[str, Any]) -> Row:
         failure = failures.get(member.name, {})
-        found = self._result(member.name)
-        status, result = self._status(member.name, found), found or {}
+        found = run_result(self.path / member.name)
+        status, result = run_status(self.path / member.name, found), found or {}
         shown = {name: _plain(member[name]) for name in settings}
         return {
             "run": member.name,
@@ -142,7 +138,7 @@ class SweepDirectory:
             **shown,
             **{name: result.get(name) for name in FACTS},
             "suspicious": "; ".join(result.get("suspicious", ())) or None,
-            "attempts": failure.get("attempts"),
+            "attempts": failure.get("attempts", 0) + failure.get("kills", 0) or None,
             "reason": failure.get("reason"),
         }
 
@@ -180,23 +176,45 @@ class SweepDirectory:
     # --- failures -------------------------------------------------------------------------------
 
     def failures(self) -> dict[str, Any]:
-        """`attempts` and `reason` by member."""
+        """By member: failed `attempts`, `kills` of its process in the last call, and `reason`."""
         if not (self.path / "failures.json").is_file():
             return {}
         return RunDirectory(self.path).read_json("failures.json")
 
     def failed(self, name: str, reason: str) -> None:
         """Note that a member failed once more."""
-        known = self.failures()
-        attempts = known.get(name, {}).get("attempts", 0) + 1
-        known[name] = {"attempts": attempts, "reason": reason}
-        RunDirectory(self.path).write_json("failures.json", known)
+        attempts = self.failures().get(name, {}).get("attempts", 0) + 1
+        self._note_failure(name, {"attempts": attempts, "reason": reason})
+
+    def killed(self, name: str, reason: str, kills: int) -> None:
+        """Note that a member's process died, so often in this call without getting further."""
+        attempts = self.failures().get(name, {}).get("attempts", 0)
+        self._note_failure(name, {"attempts": attempts, "kills": kills, "reason": reason})
+
+    def _note_failure(self, name: str, failure: dict[str, Any]) -> None:
+        RunDirectory(self.path).write_json("failures.json", {**self.failures(), name: failure})
 
     def succeeded(self, name: str) -> None:
         """Note that a member is done."""
         known = self.failures()
         if known.pop(name, None) is not None:
             RunDirectory(self.path).write_json("failures.json", known)
+
+
+def run_result(path: Path) -> dict[str, Any] | None:
+    """Return what the run in a directory gave; None where there is no result that can be read."""
+    try:
+        return RunDirectory(path).read_json("result.json")
+    except RunError:
+        return None
+
+
+def run_status(path: Path, result: dict[str, Any] | None) -> str:
+    """Return whether a run is done, interrupted or missing, from its directory and `run_result`."""
+    if result is not None:
+        stop = str(result.get("stop"))
+        return INTERRUPTED if stop == STOPPED or stop.startswith(RAISED) else DONE
+    return INTERRUPTED if (path / "config.json").is_file() else MISSING
 
 
 def _name(grid: Grid) -> str:

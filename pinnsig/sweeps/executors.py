@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from pinnsig.callbacks import Callback
+from pinnsig.interrupts import interruptible
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 
 Event = Started | Ended
@@ -12,7 +12,11 @@ Tell = Callable[[int], None]
 
 
 class Executor(ABC):
-    """Runs tasks."""
+    """Runs tasks.
+
+    What is given to `run` as `tell` is how a sweep hears that it is to end: a signal may come when
+    no task can say so any more.
+    """
 
     @property
     @abstractmethod
@@ -37,18 +41,9 @@ class InProcess(Executor):
 
     def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
-        for task in tasks:
-            yield Started(task.name)
-            ended = perform(task, [_Telling(tell)])
-            yield ended
-            if ended.interrupted:
-                return
-
-
-class _Telling(Callback):
-    def __init__(self, tell: Tell) -> None:
-        self.tell = tell
-
-    def interrupting(self, number: int) -> None:
-        """See `Callback.interrupting`."""
-        self.tell(number)
+        with interruptible(tell) as interruption:  # around all of them: a run hears it to its end
+            for task in tasks:
+                if interruption.asked():
+                    return
+                yield Started(task.name)
+                yield perform(task, interruption=interruption)

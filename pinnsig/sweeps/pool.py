@@ -1,24 +1,32 @@
-"""Running tasks in processes of this machine, each with its share of the threads and GPUs."""
+"""Running tasks in processes of this machine, each with its share of the threads and GPUs.
+
+A process ends with the one that started it, whichever way that went: it saves what it trains, so
+that the same sweep can go on with it.
+"""
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import torch
 
 from pinnsig.callbacks import Callback
-from pinnsig.interrupts import interruptible
+from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 from pinnsig.training import Record
 
 POLL = 0.2  # seconds between looks for an interruption
 PATIENCE = 5.0  # seconds that an idle process has to end by itself
+PARENT_DEATH_SIGNAL = 1  # of prctl, which Linux has
 CONTEXT = multiprocessing.get_context("spawn")  # CUDA and threads do not survive a fork
 
 
@@ -79,8 +87,10 @@ class _Worker:
 
     def _start(self) -> None:
         self.connection, other = CONTEXT.Pipe()
-        self.process = CONTEXT.Process(target=_serve, args=(other, self.threads), daemon=True)
-        self.process.start()
+        arguments = other, self.threads, os.getpid()
+        self.process = CONTEXT.Process(target=_serve, args=arguments, daemon=True)
+        with _without_ctrl_c():
+            self.process.start()
         other.close()  # so that its end is the process's end
 
     def give(self, task: Task) -> None:
@@ -95,15 +105,24 @@ class _Worker:
         assert self.task is not None
         name, self.task = self.task.name, None
         try:
-            return self.connection.recv()
+            ended: Ended = self.connection.recv()
+            if ended.interrupted and not self.told:  # by somebody else; then it serves no more
+                self._start_again()
+                reason = "its process was asked to end"
+                return replace(ended, reason=reason, killed=True, interrupted=False)
+            return ended
         except (EOFError, OSError):
             self.process.join()
             code = self.process.exitcode or 0
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             if not self.told:
-                self.connection.close()
-                self._start()
+                self._start_again()
             return Ended(name, f"its process ended {how}", killed=True, interrupted=self.told)
+
+    def _start_again(self) -> None:
+        self.connection.close()
+        self.process.join()
+        self._start()
 
     def interrupt(self) -> None:
         """Ask the process to save and end, once."""
@@ -121,27 +140,58 @@ class _Worker:
         self.process.join()
 
 
-def _serve(connection: Connection, threads: int) -> None:
-    """What a process does: run every task that it is given, until there is nobody to give one."""
-    if hasattr(os, "setsid"):  # Ctrl-C is for the parent, which then tells each worker once
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Start a process that hears no Ctrl-C, which is for its parent; one that comes here waits."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection, threads: int, parent: int) -> None:
+    """What a process does: run every task that it is given, until there is nobody to give one.
+
+    Args:
+        connection: tasks come from here, and how they ended goes there.
+        threads: that torch may use.
+        parent: the id of the process that started this one.
+    """
+    if hasattr(os, "setsid"):
         os.setsid()
     torch.set_num_threads(threads)
-    watch = _Orphan()
-    with contextlib.suppress(EOFError, OSError):
-        while True:
+    heard: list[int] = []
+    with interruptible(heard.append) as interruption, contextlib.suppress(EOFError, OSError):
+        _end_with_parent()
+        watch = _Orphan(parent, interruption)
+        while not watch.orphaned():  # also if it had died before the line above
             task: Any = connection.recv()
-            connection.send(perform(task, [watch]))
+            connection.send(perform(task, [watch], interruption))
+
+
+def _end_with_parent() -> None:
+    """Have the parent's death ask this process to end, where the system can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 class _Orphan(Callback):
-    """Saves and ends a run whose sweep is gone, so that the same command can go on with it."""
+    """Saves and ends a run whose sweep is gone; for systems that do not tell of it."""
 
-    def __init__(self) -> None:
-        self.parent = os.getppid()
+    def __init__(self, parent: int, interruption: Interruption) -> None:
+        self.parent, self.interruption = parent, interruption
+
+    def orphaned(self) -> bool:
+        """Whether this process is to end."""
+        if os.getppid() != self.parent:
+            self.interruption.signal = signal.SIGTERM
+        return self.interruption.asked()
 
     def recorded(self, record: Record) -> None:
         """See `Watcher.recorded`."""
         del record
-        if os.getppid() != self.parent:
-            self.parent = os.getppid()
-            os.kill(os.getpid(), signal.SIGTERM)
+        self.orphaned()

@@ -16,7 +16,7 @@ from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.grid import Member, make_grid
 from pinnsig.sweeps.pool import Pool
-from pinnsig.sweeps.table import Row, SweepTable
+from pinnsig.sweeps.table import DONE, Row, SweepTable
 from pinnsig.sweeps.tasks import Ended, Started, Task
 
 
@@ -31,6 +31,9 @@ class SweepWatcher:
 
     def ended(self, row: Row, again: bool) -> None:
         """A run ended, with its row; `again`: its process died, and it will be tried again."""
+
+    def noticed(self, text: str) -> None:
+        """What a user should know of runs or their directories; each text once."""
 
     def interrupting(self, number: int) -> None:
         """At the first Ctrl-C or SIGTERM, inside the handler."""
@@ -55,7 +58,8 @@ def sweep(
     """Run every combination of settings, each in a run directory of its own.
 
     What is finished is not repeated, what was interrupted goes on from its checkpoint, and what
-    failed is a row with its reason.
+    failed is a row with its reason. What another process is training is left to it. Whatever else
+    stands in the place of a run is renamed, never deleted.
 
     Args:
         problem: a name, a file or a class; or several names.
@@ -68,7 +72,8 @@ def sweep(
         batch: how many runs train together in this process, their losses evaluated at once; `off`,
             or `auto`: on a CUDA device that one run does not fill, as many as fill it.
         executor: another way to run them, such as `pinnsig.sweeps.ray_cluster.RayCluster`.
-        retry: how many times, in all calls, a failed run is tried again.
+        retry: how many times, in all calls, a failed run is tried again; and, in this one, how
+            many times a run whose process dies may do so without getting further.
         figures: whether to draw those of each run.
         keep_checkpoints: whether finished runs keep what `resume` needs (160 MB each at 50 x 64).
         watcher: what sees the sweep.
@@ -161,6 +166,11 @@ class _Sweep:
         self.retry = retry
         self.watcher = watcher
         self.table: SweepTable  # as written down last
+        self.interrupted = False
+        self.reached: dict[str, int] = {}  # iterations, of runs with a checkpoint
+        self.kills: dict[str, int] = {}  # without getting further
+        self.busy: dict[str, str] = {}  # reasons of what is left to another process
+        self.told: set[str] = set()
 
     def run(self, make: Any) -> SweepTable:
         """Run what is left, with the task that `make` makes of each member."""
@@ -170,30 +180,64 @@ class _Sweep:
             workers = self.executor.workers
             self.table = directory.write_results()
             self.watcher.planned(self.table, list(todo), workers)
-            interrupted = False
-            while todo and not interrupted:
+            self.reached = {name: directory.reached(name) for name in todo}
+            while todo and not self.interrupted:
                 again: dict[str, Member] = {}
                 tasks = [make(member) for member in todo.values()]
-                for event in self.executor.run(tasks, self.watcher.interrupting):
+                for event in self.executor.run(tasks, self._heard):
                     if isinstance(event, Started):
                         self.watcher.started(event.name, event.where)
-                        continue
-                    interrupted |= event.interrupted
-                    if self._note(event, todo[event.name]):
+                    elif self._note(event, todo[event.name]):
                         again[event.name] = todo[event.name]
                 todo = again
-            table = directory.write_results(directory.table(interrupted))
+            table = self._with_reasons(directory.table(self.interrupted))
+            directory.write_results(table)
             directory.write_parquet(table)
         return table
 
+    def _heard(self, number: int) -> None:
+        """Within a signal's handler: even if every run that is at work comes to its own end."""
+        self.interrupted = True
+        self.watcher.interrupting(number)
+
     def _note(self, event: Ended, member: Member) -> bool:
-        """Write down how a run ended; returns whether to run it again now."""
-        if event.reason is not None and not event.interrupted:
+        """Write down how a run ended; returns whether to run it again in this call."""
+        for text in event.notices:
+            if text not in self.told:
+                self.told.add(text)
+                self.watcher.noticed(text)
+        again = False
+        self.interrupted |= event.interrupted
+        if event.busy:
+            again = event.name not in self.busy  # once more, when the others are done
+            self.busy[event.name] = f"{event.reason}: it is left to that one"
+        elif event.killed and not event.interrupted:
+            again = self._killed(event)
+        elif event.reason is not None and not event.interrupted:
             self.directory.failed(event.name, event.reason)
         elif not event.interrupted:
             self.directory.succeeded(event.name)
-        self.table = self.directory.renewed(self.table, member, event.interrupted)
-        (row,) = self.directory.write_results(self.table).where(run=event.name)
-        again = event.killed and not event.interrupted and (row["attempts"] or 0) <= self.retry
+        table = self.directory.renewed(self.table, member, self.interrupted)
+        self.table = self.directory.write_results(self._with_reasons(table))
+        (row,) = self.table.where(run=event.name)
+        again = again and not self.interrupted
         self.watcher.ended(row, again)
         return again
+
+    def _killed(self, event: Ended) -> bool:
+        """Count the death of a run's process if it got no further; returns whether to go on."""
+        before, self.reached[event.name] = (
+            self.reached[event.name],
+            self.directory.reached(event.name),
+        )
+        further = self.reached[event.name] > before
+        kills = self.kills[event.name] = 0 if further else self.kills.get(event.name, 0) + 1
+        self.directory.killed(event.name, event.reason or "", kills)
+        return kills <= self.retry
+
+    def _with_reasons(self, table: SweepTable) -> SweepTable:
+        """The table with what is known in this call alone."""
+        for row in table:
+            if row["status"] != DONE:
+                row["reason"] = self.busy.get(row["run"], row["reason"])
+        return table

@@ -1,15 +1,17 @@
 """One member of a sweep as a task: begun, gone on with or left alone, and never raising."""
 
 import contextlib
-import shutil
+import os
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
 from pinnsig.checkpoints import NEWEST, PREVIOUS, load_checkpoint
-from pinnsig.errors import PinnsigError, RunError
+from pinnsig.drawn import POINTS
+from pinnsig.errors import BusyError, PinnsigError, RunError
 from pinnsig.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
@@ -17,7 +19,13 @@ from pinnsig.problem import Problem
 from pinnsig.running import Options, Solving
 from pinnsig.runs import RunDirectory
 from pinnsig.solver import resuming, solving
-from pinnsig.training import INTERRUPTED, Asked, evaluate_alone
+from pinnsig.sweeps.directory import run_result, run_status
+from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
+from pinnsig.training import INTERRUPTED as STOPPED
+from pinnsig.training import Asked, evaluate_alone
+
+REMAINS = {"config.json", "metrics.jsonl", "problem.py", POINTS}
+"""What a run that was killed before its first checkpoint leaves, which is of no use."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +71,23 @@ class Ended:
         reason: why it failed, in one line; None if it did not.
         killed: whether its process died, so that it is worth another try.
         interrupted: whether it was asked to end.
+        busy: whether another process is training it, so that it was left alone.
+        notices: what a user should know of the run, a line each.
     """
 
     name: str
     reason: str | None = None
     killed: bool = False
     interrupted: bool = False
+    busy: bool = False
+    notices: Sequence[str] = ()
 
 
-def perform(task: Task, callbacks: Sequence[Callback] = ()) -> Ended:
-    """Run a task to its end, from its checkpoint if it has one."""
-    return drive(performing(task, callbacks), evaluate_alone)
+def perform(
+    task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
+) -> Ended:
+    """Run a task to its end, from its checkpoint if it has one; see `performing`."""
+    return drive(performing(task, callbacks, interruption), evaluate_alone)
 
 
 def performing(
@@ -84,26 +98,85 @@ def performing(
     Args:
         interruption: by which it is asked to save and end, in place of signals.
     """
+    if interruption is not None and interruption.asked():
+        return Ended(task.name, interrupted=True)
+    said = _Said()
+    # what is left of its checkpoint is decided below
+    options = Options(task.figures, [*callbacks, said], keep_checkpoint=True)
     try:
-        run = _go_on if _can_go_on(task.path) else _begin
-        # what is left of its checkpoint is decided below
-        options = Options(task.figures, callbacks, keep_checkpoint=True)
+        status, notice = _prepare(task.path)
+        said.notices += [notice] if notice else []
+        if status == DONE:
+            return Ended(task.name)
+        run = _go_on if status == INTERRUPTED else _begin
         result = yield from run(task, options=options, interruption=interruption)
+    except BusyError as error:
+        return Ended(task.name, _one_line(str(error)), busy=True, notices=said.notices)
     except PinnsigError as error:
-        return Ended(task.name, _one_line(str(error)))
+        return Ended(task.name, _one_line(str(error)), notices=said.notices)
     except Exception as error:  # a fault of the problem's own code, or no memory left
-        return Ended(task.name, _one_line(f"{type(error).__name__}: {error}"))
-    interrupted = result.data["stop"] == INTERRUPTED
+        reason = _one_line(f"{type(error).__name__}: {error}")
+        return Ended(task.name, reason, notices=said.notices)
+    interrupted = result.data["stop"] == STOPPED
     if not interrupted and not task.keep_checkpoint:
         for name in (NEWEST, PREVIOUS):  # 80 MB each at the paper's size
             (task.path / name).unlink(missing_ok=True)
-    return Ended(task.name, interrupted=interrupted)
+    return Ended(task.name, interrupted=interrupted, notices=said.notices)
+
+
+@dataclass
+class _Said(Callback):
+    """Gathers what a run says."""
+
+    notices: list[str] = field(default_factory=list)
+
+    def started(self, parts: Parts, path: Path) -> None:
+        """See `Callback.started`."""
+        del path
+        self.notices += parts.notices
+
+    def noticed(self, text: str) -> None:
+        """See `Watcher.noticed`."""
+        self.notices.append(text)
+
+
+def _prepare(path: Path) -> tuple[str, str | None]:
+    """Make way for a run, unless there is one that is done or can go on.
+
+    Returns:
+        DONE, INTERRUPTED where it can go on, else MISSING; and what was set aside.
+
+    Raises:
+        BusyError: another process is training there.
+    """
+    if not path.is_dir():
+        return MISSING, _set_aside(path) if os.path.lexists(path) else None
+    with RunDirectory(path).locked():
+        if run_status(path, run_result(path)) == DONE:
+            return DONE, None
+        if _can_go_on(path):
+            return INTERRUPTED, None
+        names = {entry.name for entry in path.iterdir()}
+        if names <= REMAINS and ("config.json" in names or not names):
+            for name in names:
+                (path / name).unlink()
+            with contextlib.suppress(OSError):  # something was put there meanwhile
+                path.rmdir()
+                return MISSING, None
+        return MISSING, _set_aside(path)
+
+
+def _set_aside(path: Path) -> str:
+    """Rename what stands in a run's place, so that nothing is lost; returns a notice."""
+    number, aside = 1, path.with_name(f"{path.name}.aside")
+    while os.path.lexists(aside):
+        number += 1
+        aside = path.with_name(f"{path.name}.aside{number}")
+    path.rename(aside)
+    return f"{path} is no run to go on with: what is there was set aside as {aside.name}"
 
 
 def _begin(task: Task, **options: Any) -> Solving:
-    if task.path.exists():  # killed before its first checkpoint
-        with RunDirectory(task.path).locked():
-            shutil.rmtree(task.path)
     settings = dict(task.settings)
     problem = settings.pop("problem")
     return solving(task.kind or problem, path=task.path, **options, **settings)

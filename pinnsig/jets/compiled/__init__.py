@@ -5,7 +5,15 @@ arithmetic is a program that one interpreter runs. Without a C compiler, or with
 environment variable PINNSIG_COMPILE=0, torch's own operations do the same.
 """
 
+from pinnsig.jets.compiled.compiler import compiler_notice
 from pinnsig.jets.compiled.programs import Program, Pulled, find_interpreter
 from pinnsig.jets.compiled.tape import CompiledTape, find_library
 
-__all__ = ["CompiledTape", "Program", "Pulled", "find_interpreter", "find_library"]
+__all__ = [
+    "CompiledTape",
+    "Program",
+    "Pulled",
+    "compiler_notice",
+    "find_interpreter",
+    "find_library",
+]
