@@ -19,14 +19,18 @@ KEYWORDS = ("self", "on", "name", "outside")
 
 ATTRIBUTES = (
     "part", "tensor", "zero", "value", "shifted", "apply", "coordinates", "like", "lift",
-    "detached", "with_parts",
+    "detached", "with_parts", "call", "forgetful",
 )  # fmt: skip
 FUNCTIONS = (
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctanh", "asin", "asinh", "atan", "atanh", "clamp", "cos", "cosh", "digamma", "erf",
-    "erfc", "erfinv", "exp", "exp2", "expm1", "lgamma", "log", "log10", "log1p", "log2",
-    "neg", "negative", "pow", "reciprocal", "relu", "rsqrt", "sigmoid", "sign", "silu", "sin",
-    "sinc", "sinh", "softplus", "sqrt", "square", "tan", "tanh",
+    "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "clamp",
+    "clamp_max", "clamp_min", "clip", "clone", "cos", "cosh", "deg2rad", "detach", "digamma",
+    "elu", "erf", "erfc", "erfinv", "exp", "exp2", "expit", "expm1", "fix", "float_power",
+    "floor", "frac", "gelu", "hypot", "leaky_relu", "lgamma", "log", "log10", "log1p", "log2",
+    "log_sigmoid", "logaddexp", "logit", "logsigmoid", "max", "maximum", "min", "minimum",
+    "mish", "neg", "negative", "positive", "pow", "rad2deg", "reciprocal", "relu", "remainder",
+    "round", "rsqrt", "sgn", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "softplus",
+    "softsign", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
 """What a field knows already, as in u.value and u.exp(): no partial can be called so."""
 

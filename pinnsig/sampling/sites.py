@@ -60,13 +60,13 @@ def draw_sites(
     """
     total = counts.collocation + counts.initial + counts.boundary
     _require_memory(problem, total)
-    inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
     domain, terms = problem.domain, problem.terms()
     shares = _shares(problem, terms, counts)
     for term, condition in terms.items():
         if condition.group not in GROUPS:
             raise SamplingError(f"term {term!r}: its group {condition.group!r} has no count")
 
+    inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
     sites = {"residual": inside}
     for term, condition in terms.items():
         share = shares.get(term, 0)
