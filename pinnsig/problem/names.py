@@ -27,7 +27,7 @@ FUNCTIONS = (
     "clamp_max", "clamp_min", "clip", "clone", "cos", "cosh", "deg2rad", "detach", "digamma",
     "elu", "erf", "erfc", "erfinv", "exp", "exp2", "expit", "expm1", "fix", "float_power",
     "floor", "frac", "gelu", "hypot", "leaky_relu", "lgamma", "log", "log10", "log1p", "log2",
-    "log_sigmoid", "logaddexp", "logit", "logsigmoid", "max", "maximum", "min", "minimum",
+    "log_sigmoid", "logaddexp", "logit", "logsigmoid", "maximum", "minimum",
     "mish", "neg", "negative", "positive", "pow", "rad2deg", "reciprocal", "relu", "remainder",
     "round", "rsqrt", "sgn", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "softplus",
     "softsign", "sqrt", "square", "tan", "tanh", "trunc",
