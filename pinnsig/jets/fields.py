@@ -161,7 +161,7 @@ def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
         return call()
     except PinnsigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = str(error).splitlines()[0] if str(error) else "no message"
         raise ProblemError(
             f"{type(problem).__name__}: {what} fails with {type(error).__name__}: {reason}"
@@ -173,7 +173,7 @@ OWN = str(Path(__file__).parent.parent)
 FOREIGN = re.compile(r"\b(?:math|np|numpy)\.([a-z]\w*)\(")
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Where a problem's code failed, and what to write in the place of numbers' functions."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [f for f in frames if not f.filename.startswith(OWN) and "packages" not in f.filename]

@@ -36,11 +36,11 @@ class Box:
         ProblemError: no coordinate, a name that Python cannot use, or an empty interval.
     """
 
-    def __init__(self, **intervals: tuple[float, float]) -> None:
+    def __init__(self, /, **intervals: tuple[float, float]) -> None:
         if not intervals:
             raise ProblemError("a domain needs at least one coordinate, such as Box(x=(0, 1))")
         for name, interval in intervals.items():
-            if keyword.iskeyword(name) or name.startswith("_"):
+            if keyword.iskeyword(name) or name.startswith("_") or name == "self":
                 raise ProblemError(f"coordinate name {name!r} cannot be used: choose a plain name")
             pair = isinstance(interval, tuple | list) and len(interval) == 2
             if not pair or not all(isinstance(end, Real) for end in interval):
@@ -80,7 +80,10 @@ class Box:
             ProblemError: `on` names no coordinate of this domain.
         """
         found: list[Face] = []
-        for text in (on,) if isinstance(on, str) else tuple(on):
+        texts = (on,) if isinstance(on, str) else on
+        if not isinstance(texts, list | tuple) or not all(isinstance(t, str) for t in texts):
+            raise ProblemError(f"on={on!r:.60} names no coordinate: write on='x' or on=('x-', 'y')")
+        for text in texts:
             name, side = (text[:-1], text[-1]) if text[-1:] in ("-", "+") else (text, "")
             if name not in self.names:
                 raise ProblemError(

@@ -43,6 +43,8 @@ class FaceCondition(Condition):
         A face without extent (in one dimension) is one point.
         """
         faces = self.faces(domain)
+        if not faces:
+            raise ProblemError(f"{type(self).__name__}: on={self.on!r} names no face: write on='x'")
         free = domain.dimensions - 1
         shares = split_evenly(count, len(faces)) if free else [1] * len(faces)
         points = [domain.place(draw(n, free), face) for n, face in zip(shares, faces, strict=True)]
@@ -83,7 +85,9 @@ class Initial(FaceCondition):
 
     group = "initial"
 
-    def __init__(self, *, on: str | None = None, name: str | None = None, **values: Value) -> None:
+    def __init__(
+        self, /, *, on: str | None = None, name: str | None = None, **values: Value
+    ) -> None:
         super().__init__(on, name, values)
 
     def faces(self, domain: Box) -> tuple[Face, ...]:
@@ -102,7 +106,7 @@ class Dirichlet(FaceCondition):
 
     group = "boundary"
 
-    def __init__(self, *, on: On, name: str | None = None, **values: Value) -> None:
+    def __init__(self, /, *, on: On, name: str | None = None, **values: Value) -> None:
         super().__init__(on, name, values)
 
 
@@ -123,7 +127,7 @@ class Robin(Neumann):
     """The mixed condition a u + b du/dn: `Robin(on="x", a=1.0, b=0.5, u=0.0)`."""
 
     def __init__(
-        self, *, on: On, a: Value, b: Value, name: str | None = None, **values: Value
+        self, /, *, on: On, a: Value, b: Value, name: str | None = None, **values: Value
     ) -> None:
         super().__init__(on=on, name=name, **values)
         self.a, self.b = a, b
@@ -146,10 +150,12 @@ class Periodic(Condition):
     group = "boundary"
     stride = 2
 
-    def __init__(self, *, on: str, order: int = 2, name: str | None = None) -> None:
+    def __init__(self, /, *, on: str, order: int = 2, name: str | None = None) -> None:
         super().__init__(name)
-        if order < 1:
-            raise ProblemError(f"Periodic: order = {order} cannot be: it must be at least 1")
+        if not isinstance(order, int) or order < 1:
+            raise ProblemError(
+                f"Periodic: order = {order!r} cannot be: it must be a whole number, at least 1"
+            )
         self.on, self.order = on, order
 
     def faces(self, domain: Box) -> tuple[Face, ...]:

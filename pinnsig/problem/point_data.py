@@ -21,7 +21,7 @@ class PointData(Condition):
 
     group = "data"
 
-    def __init__(self, *, name: str | None = None, **columns: ArrayLike) -> None:
+    def __init__(self, /, *, name: str | None = None, **columns: ArrayLike) -> None:
         super().__init__(name)
         for key, values in columns.items():
             each = values if isinstance(values, list | tuple) else [values]
