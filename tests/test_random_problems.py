@@ -207,7 +207,7 @@ class Case:
                     [10**400],
                 ),
             )
-            return PointData(**columns, **dict.fromkeys(names, measured))
+            return PointData(**{**columns, **dict.fromkeys(names, measured)})
         return kind(on=on, **values)
 
     def problem(self) -> type[Problem]:

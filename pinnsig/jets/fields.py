@@ -54,7 +54,7 @@ def features_of(problem: Problem) -> Features | None:
         return _scaled(problem.domain) if problem.scaled_inputs else None
 
     def features(coordinates: Mapping[str, Any]) -> list[Any]:
-        found = problem.call("features", coordinates)
+        found = guarded(problem, "features", lambda: problem.call("features", coordinates))
         return list(found) if isinstance(found, tuple | list) else [found]
 
     return features
