@@ -60,7 +60,7 @@ def features_of(problem: Problem) -> Features | None:
         return _scaled(problem.domain) if problem.scaled_inputs else None
 
     def features(coordinates: Mapping[str, Any]) -> list[Any]:
-        found = problem.call("features", coordinates)
+        found = guarded(problem, "features", lambda: problem.call("features", coordinates))
         return list(found) if isinstance(found, tuple | list) else [found]
 
     return features
@@ -167,7 +167,7 @@ def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
         return call()
     except PinnsigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = str(error).splitlines()[0] if str(error) else "no message"
         raise ProblemError(
             f"{type(problem).__name__}: {what} fails with {type(error).__name__}: {reason}"
@@ -179,7 +179,7 @@ OWN = str(Path(__file__).parent.parent)
 FOREIGN = re.compile(r"\b(?:math|np|numpy)\.([a-z]\w*)\(")
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Where a problem's code failed, and what to write in the place of numbers' functions."""
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [f for f in frames if not f.filename.startswith(OWN) and "packages" not in f.filename]

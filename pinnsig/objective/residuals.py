@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from pinnsig.errors import ProblemError
 from pinnsig.jets import Jet, Listing, fields_of, output_jets, symbol_jets
 from pinnsig.jets.compiled import Program, Pulled, find_interpreter
 from pinnsig.objective.blocks import Block, BoundTerms
@@ -95,7 +96,12 @@ class Evaluator:
     def _run(self, chunk: Chunk, outputs: list[Jet], bound: BoundTerms) -> list[Tensor]:
         at = chunk.at()
         fields = fields_of(bound.problem, outputs, at)
-        residual = bound.residuals[chunk.block.name]
+        residual = bound.residuals.get(chunk.block.name)
+        if residual is None:
+            raise ProblemError(
+                f"{type(bound.problem).__name__}.conditions gives other conditions each time it is "
+                f"called: {chunk.block.name!r} was among them, and is none of them now"
+            )
         return list(residual(fields, at, chunk.extra()).values())
 
     def _follows(self, block: Block, bound: BoundTerms, like: Tensor) -> bool:

@@ -57,7 +57,9 @@ class Initial(Prescribed):
 
     group = "initial"
 
-    def __init__(self, *, on: str | None = None, name: str | None = None, **values: Value) -> None:
+    def __init__(
+        self, /, *, on: str | None = None, name: str | None = None, **values: Value
+    ) -> None:
         super().__init__(on, name, values)
 
     def faces(self, domain: Box) -> tuple[Face, ...]:

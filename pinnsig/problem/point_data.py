@@ -27,7 +27,7 @@ class PointData(Condition):
     group = "data"
 
     def __init__(
-        self, *, name: str | None = None, outside: bool = False, **columns: ArrayLike
+        self, /, *, name: str | None = None, outside: bool = False, **columns: ArrayLike
     ) -> None:
         super().__init__(name)
         if not isinstance(outside, bool):

@@ -91,7 +91,7 @@ FAULTS: dict[str, tuple[str, str, list[str]]] = {
     "residual of another shape at many points": (
         RESIDUAL,
         "r = (u.t - self.k * u.xx).value\n        return r if len(r) < 9 else r[:9]",
-        ["residual must have shape (40,), not (9,)"],
+        ["residual must have shape (23,), not (9,)"],
     ),
     "residual fails": (RESIDUAL, "return u.t - kappa * u.xx", ["Heat", "kappa"]),
     "residual fails at many points": (
