@@ -153,9 +153,9 @@ class TestPair(ProblemChecks):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (lambda self, a, b: {"u": a}, "gives u, and the fields are u, v"),
-        (lambda self, a, b: {"u": a, "v": b, "w": b}, "gives u, v, w, and the fields are u, v"),
-        (lambda self, a, b: {}, "gives nothing, and the fields are u, v"),
+        (lambda self, a, b: {"u": a}, r"must return 2 field\(s\), u, v: it returns u$"),
+        (lambda self, a, b: {"u": a, "v": b, "w": b}, "u, v: it returns u, v, w$"),
+        (lambda self, a, b: {}, "u, v: it returns nothing$"),
         (lambda self, a, b: (a,), r"must return 2 field\(s\)"),
         (lambda self, *n: n, r"ansatz names no output of the network: write ansatz\(self, n, x\)"),
         (lambda self, x: x, "ansatz names no output of the network"),

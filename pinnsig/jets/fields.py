@@ -33,10 +33,11 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     found = problem.call(name, {**raw, **coordinates})
     if isinstance(found, dict):
         if set(found) != set(problem.fields):
-            given = ", ".join(map(str, found))
+            called = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in
+            given = ", ".join(map(str, found)) or "nothing"
             raise ProblemError(
-                f"{type(problem).__name__}.{name} gives {given or 'nothing'}, and the fields are "
-                f"{', '.join(problem.fields)}"
+                f"{type(problem).__name__}.{called} must return {len(problem.fields)} field(s), "
+                f"{', '.join(problem.fields)}: it returns {given}"
             )
         found = tuple(found.get(field) for field in problem.fields)
     found = found if isinstance(found, tuple | list) else (found,)
