@@ -23,7 +23,7 @@ from pinnsig.settings import Settings
 
 POINTS = "points.safetensors"
 CHECKED = 64  # points of a condition, a multiple of every stride
-ALIKE = 1e-6  # relative difference of values that another machine's rounding may make
+ALIKE = 1e-5  # relative difference of values that another machine's rounding may make
 
 Values = dict[str, Tensor]
 
@@ -42,14 +42,14 @@ class Drawn:
     values: Values
 
     @classmethod
-    def of(cls, problem: Problem, sites: Mapping[str, Sites]) -> "Drawn":
+    def of(cls, problem: Problem, sites: Mapping[str, Sites], device: str = "cpu") -> "Drawn":
         """Return points with the values of the conditions there.
 
         Raises:
             ProblemError: a condition has other values each time that it is made.
         """
-        values = condition_values(problem, sites)
-        for name in _differing(values, condition_values(problem, sites)):
+        values = condition_values(problem, sites, device)
+        for name in _differing(values, condition_values(problem, sites, device)):
             raise ProblemError(
                 f"{type(problem).__name__}: the condition {name!r} has other values each time that "
                 "conditions() is called: draw or read them once, in __init__ or outside the class "
@@ -57,13 +57,13 @@ class Drawn:
             )
         return cls(dict(sites), values)
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem, device: str = "cpu") -> None:
         """Refuse a problem whose conditions are not those of the start any more.
 
         Raises:
             ProblemError: a condition has other values now; names it.
         """
-        for name in _differing(self.values, condition_values(problem, self.sites)):
+        for name in _differing(self.values, condition_values(problem, self.sites, device)):
             raise ProblemError(
                 f"{type(problem).__name__}: the condition {name!r} has other values than when the "
                 "run was started: its code, or a file that it reads, has changed"
@@ -92,25 +92,30 @@ def first_sites(directory: RunDirectory, settings: Settings, problem: Problem) -
     return run_sites(settings, problem) if drawn is None else drawn.sites
 
 
-def condition_values(problem: Problem, sites: Mapping[str, Sites]) -> Values:
+def condition_values(problem: Problem, sites: Mapping[str, Sites], device: str = "cpu") -> Values:
     """Return what the residuals of every condition are at some points, shape (M,), in float64.
 
-    Fields and their partials are stand-ins, the same each time. Conditions are made anew.
+    Fields and their partials are stand-ins, the same each time. Conditions are made anew, and
+    evaluated where the run is.
     """
+    dtype = torch.float32 if device.startswith("mps") else torch.float64
     found = {}
     for name, residual, _ in expressions(problem, problem.terms()):
         if name == "residual" or name not in sites:
             continue
         own = sites[name]
-        points = torch.tensor(own.points[:CHECKED])
-        extra = {key: torch.tensor(column[:CHECKED]) for key, column in own.extra.items()}
+        points = torch.tensor(own.points[:CHECKED], dtype=dtype, device=device)
+        extra = {
+            key: torch.tensor(column[:CHECKED], dtype=dtype, device=device)
+            for key, column in own.extra.items()
+        }
         _, values = record(
             problem,
             lambda fields, at, call=residual, columns=extra: call(fields, at, columns),
             points,
             what=f"condition {name!r}",
         )
-        found[name] = torch.cat([torch.as_tensor(v).double().flatten() for v in values.values()])
+        found[name] = torch.cat([v.cpu().double().flatten() for v in values.values()])
     return found
 
 

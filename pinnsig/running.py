@@ -132,7 +132,7 @@ class Run:
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
         self.at_start = {"loss": first.loss, "relative_l2": _error(parts.model)}
-        drawn = Drawn.of(parts.problem, trainer.objective.sites)
+        drawn = Drawn.of(parts.problem, trainer.objective.sites, parts.settings.device)
         settings = parts.settings
         directory = (
             RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)

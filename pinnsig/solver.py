@@ -141,7 +141,7 @@ def resuming(
         parts = build(settings, problem or problem_of(directory, settings.problem))
         drawn = Drawn.load(directory)
         if drawn is not None:
-            drawn.check(parts.problem)
+            drawn.check(parts.problem, settings.device)
         going = Run(parts, options, drawn)
         going.notices += [notice] if notice else []
         if drawn is None:

@@ -169,7 +169,7 @@ def test_the_last_iteration_of_a_phase_is_logged_whatever_stops_it(
     runs: Path, every: int, stopped: bool
 ):
     flags = {**SMALL, "adam": 9, "lbfgs": 9, "log_every": every, "figures": False}
-    reached = {"stop_loss": 1e9} if stopped else {}
+    reached: dict[str, Any] = {"stop_loss": 1e9} if stopped else {}
     run = pinnsig.solve("burgers", runs=runs, **flags, **reached).path
     records = list(RunDirectory.open(run).metrics())
     steps = [record["step"] for record in records]
