@@ -28,19 +28,19 @@ def test_the_first_signal_is_a_question_and_the_second_ends_it(number):
     told = []
     with interruptible(told.append) as found:
         assert not found.asked()
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         assert found.asked()
         assert (found.signal, told) == (number, [number])
         with pytest.raises(EndedError):
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
     assert signal.getsignal(number) is end
 
 
 def test_a_signal_that_was_ignored_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with interruptible(lambda number: None) as found:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         assert not found.asked()
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
         assert found.signal == signal.SIGTERM
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -20,7 +20,7 @@ from pinnsig.sweeps import (
 )
 from pinnsig.sweeps import sweep as run_sweep
 from pinnsig.sweeps.comparing import group_spreads, sign_tests
-from pinnsig.sweeps.estimate import estimated_seconds
+from pinnsig.sweeps.estimate import estimate
 from pinnsig.sweeps.table import DONE
 
 INCOMPLETE = 1
@@ -96,8 +96,7 @@ def sweep(
     if address and given.get("batch", "auto") not in ("auto", "off"):
         raise click.UsageError("--batch trains on this machine: it cannot go with --ray")
     if dry_run:
-        _list(given, as_json)
-        return
+        context.exit(_list(given, as_json))
     executor = _cluster(address, ray_cpus, ray_gpus) if address else None
     with sweep_progress(quiet) as shown:
         table = run_sweep(**given, executor=executor, watcher=shown)
@@ -171,7 +170,8 @@ def _merged(base: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return base
 
 
-def _list(given: dict[str, Any], as_json: bool) -> None:
+def _list(given: dict[str, Any], as_json: bool) -> int:
+    """Print what would be run, and what of it cannot be; returns the exit code."""
     settings = {name: value for name, value in given.items() if name not in RUNNING}
     directory = plan(**settings)
     table = directory.table()
@@ -179,17 +179,23 @@ def _list(given: dict[str, Any], as_json: bool) -> None:
     todo = [member.name for member in left]
     workers = given.get("workers", 1)
     executor = choose_executor(left, workers, given.get("batch", "auto"))
-    seconds = estimated_seconds(directory, todo, workers)
+    found = estimate(directory, todo, workers)
+    code = INCOMPLETE if found.refused else 0
     if as_json:
-        print_json({"path": str(table.path), "todo": todo, "seconds": seconds, "rows": table.rows})
-        return
+        print_json({"path": str(table.path), "todo": todo, "seconds": found.seconds,
+                    "refused": found.refused, "rows": table.rows})  # fmt: skip
+        return code
     print_rows(table, ("status", "run"))
     how = f"with {workers} worker{'s' if workers > 1 else ''}"
     if isinstance(executor, Batched):
         how = f"one after another, less in batches of {executor.workers}"
+    for name, reason in found.refused.items():
+        click.echo(f"cannot be run: {name}: {reason}", err=True)
     click.echo(
-        f"{len(table)} runs in {table.path}, {len(todo)} to be run: about {duration(seconds)} {how}"
+        f"{len(table)} runs in {table.path}, {len(todo)} to be run: about "
+        f"{duration(found.seconds)} {how}"
     )
+    return code
 
 
 def _cluster(address: str, cpus: float, gpus: float) -> Executor:

@@ -43,6 +43,8 @@ class FaceCondition(Condition):
         A face without extent (in one dimension) is one point.
         """
         faces = self.faces(domain)
+        if not faces:
+            raise ProblemError(f"{type(self).__name__}: on={self.on!r} names no face: write on='x'")
         free = domain.dimensions - 1
         shares = split_evenly(count, len(faces)) if free else [1] * len(faces)
         points = [domain.place(draw(n, free), face) for n, face in zip(shares, faces, strict=True)]

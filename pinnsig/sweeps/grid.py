@@ -12,7 +12,7 @@ from typing import Any
 from pinnsig.activations import parse_activation
 from pinnsig.building import build_initializer
 from pinnsig.errors import SettingsError
-from pinnsig.problem import absolute, problem_class
+from pinnsig.problem import absolute, problem_class, problem_file
 from pinnsig.runs import dumps
 from pinnsig.settings import Settings, check_settings
 from pinnsig.settings.checks import table
@@ -21,7 +21,10 @@ from pinnsig.sweeps.values import values_of
 DEFAULTS = Settings().as_dict()
 TABLES = ("set", "weight")  # settings that hold settings
 MOST_MEMBERS = 100_000
-SLUG = 100  # characters of a name before its digest
+ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every name shows
+FIRST = (*ALWAYS, "set", "depth", "width", "p", "sigma_b", "normalize", "hard", "preset", "sampler")
+"""Settings in the order that names have them; all others follow."""
+PART, SLUG = 40, 150  # characters of one setting in a name, and of a name before its digest
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,16 @@ class Member:
 
     @cached_property
     def name(self) -> str:
-        """Readable at first, then a digest of every setting that is not at its default."""
+        """Settings that are not at their defaults, as far as there is room, and their digest."""
         changed = {k: v for k, v in sorted(self.settings.items()) if v != DEFAULTS[k]}
         digest = hashlib.blake2b(dumps(changed).encode(), digest_size=4).hexdigest()
-        seed, scale = self["seed"], self["scale"]
-        slug = f"{self['act']}-{scale:g}-{self['init']}-seed{seed}"
-        return f"{re.sub(r'[^A-Za-z0-9.=_-]+', '_', slug)[:SLUG]}-{digest}"
+        order = [name for name in dict.fromkeys([*FIRST, *DEFAULTS]) if name in (*ALWAYS, *changed)]
+        slug = ""
+        for part in (part for name in order for part in _parts(name, self[name])):
+            shown = re.sub(r"[^A-Za-z0-9.=_-]+", "_", part)[:PART]
+            if len(slug) + len(shown) < SLUG:
+                slug += f"{shown}-"
+        return slug + digest
 
     def __getitem__(self, name: str) -> Any:
         """A setting, or an entry of one (`set.nu`); its default where it is not given."""
@@ -104,6 +111,29 @@ class Grid:
             parse_activation(text)
         for text in self.values.get("init", ()):
             build_initializer(Settings(init=text))
+
+
+def _parts(name: str, value: Any) -> list[str]:
+    """What a member's name says of a setting."""
+    if name == "problem":
+        file = problem_file(value)
+        return [value if file is None else f"{file.path.stem}{file.chosen and f'.{file.chosen}'}"]
+    if name in ("act", "init", "scale"):
+        return [f"{value:g}" if isinstance(value, float) else str(value)]
+    if name == "seed":
+        return [f"seed{value}"]
+    if isinstance(value, dict):
+        return [f"{key}={_text(entry)}" for key, entry in sorted(value.items())]
+    return [f"{name}={_text(value)}"]
+
+
+def _text(value: Any) -> str:
+    """A value in a few letters: phases as adam.600.lr=0.001_lbfgs.1000."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return ".".join(v if k == "optimizer" else f"{k}={_text(v)}" for k, v in value.items())
+    return "_".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 
 def make_grid(given: Mapping[str, Any], zip: bool | Sequence[str] = False) -> Grid:

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from pinnsig.checkpoints import NEWEST, PREVIOUS
 from pinnsig.errors import DeviceError, RunError
 from pinnsig.interrupts import interruptible
 from pinnsig.problem import problem_file
@@ -149,13 +150,19 @@ def _packed(path: Path) -> bytes:
 
 
 def _unpack(files: bytes, path: Path) -> None:
-    """Put a directory in its place, whole."""
+    """Put a run's files in their place, its result last; what else is there stays."""
     part = path.with_name(f".{path.name}.tmp")
     shutil.rmtree(part, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         archive.extractall(part, filter="data")
-    shutil.rmtree(path, ignore_errors=True)
-    part.replace(path)
+    came = [file.relative_to(part) for file in part.rglob("*") if not file.is_dir()]
+    for name in sorted(came, key=lambda name: (name.name == "result.json", str(name))):
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (part / name).replace(path / name)
+    for name in (NEWEST, PREVIOUS):  # which a finished run has no more
+        if not any(file.name == name for file in came):
+            (path / name).unlink(missing_ok=True)
+    shutil.rmtree(part, ignore_errors=True)
 
 
 def _tell_its_place(path: Path) -> None:

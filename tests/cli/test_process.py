@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
 
 from tests.conftest import SMALL
+from tests.processes import Place, wait_for
 
 FLAGS = [f"--{name}={value}" for name, value in SMALL.items()]
 
@@ -81,17 +81,11 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, finished: Path):
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c(tmp_path: Path, times: int):
-    problem = tmp_path / "slow.py"
-    problem.write_text(
-        "import time\n"
-        "from pinnsig.problem import Box, Problem\n\n"
-        "class Slow(Problem):\n"
-        "    domain = Box(x=(0.0, 1.0))\n"
-        "    def residual(self, u):\n"
-        "        time.sleep(0.5)\n"
-        "        return u.x - 1.0\n",
-        encoding="utf-8",
-    )
+    # the first signal lets it go on, unless there is to be a second, which ends it where it waits
+    wait = "hold()" if times == 1 else "while True: hold()"
+    place = Place(tmp_path / "place")
+    place.hold()
+    problem = place.problem(f"if self.evaluations() > 12: {wait}")
     runs = tmp_path / "runs"
     arguments = ["solve", str(problem), "--runs", str(runs), "--adam=1000", "--no-figures"]
     command = [sys.executable, "-m", "pinnsig", *arguments, "--depth=1", "--width=4", "--json"]
@@ -99,9 +93,7 @@ def test_ctrl_c(tmp_path: Path, times: int):
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:
         try:
-            give_up = time.monotonic() + 60
-            while not list(runs.glob("*/*/metrics.jsonl")) and time.monotonic() < give_up:
-                time.sleep(0.05)
+            wait_for(lambda: place.holding() or process.poll() is not None)
             process.send_signal(signal.SIGINT)
             told = b""
             if times == 2:  # signals that a process has not seen yet are not counted
@@ -109,7 +101,7 @@ def test_ctrl_c(tmp_path: Path, times: int):
                 while b"Ctrl-C again" not in told:
                     told += os.read(process.stderr.fileno(), 1024)
                 process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate()
             err = told + err
         finally:
             process.kill()

@@ -1,10 +1,13 @@
 """`pinnsig sweep`, `plot SWEEP`, `compare SWEEP`."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 import pinnsig
+from pinnsig import solver
+from pinnsig.runs import RunDirectory
 from tests.conftest import SMALL, Cli
 
 FLAGS = [text for name, value in SMALL.items() for text in (f"--{name}", value)]
@@ -149,3 +152,37 @@ def test_compare_prints_groups_and_tests(cli: Cli, swept: Path):
     assert "median relative_l2" in printed.out
     assert len(printed.out.splitlines()) == 1 + 8 + 1 + 1 + 2
     assert "choose best_loss" in cli("compare", swept, "--by", "init", "--metric", "x").complaint()
+
+
+def test_the_dry_run_refuses_what_training_would(cli: Cli, tmp_path: Path):
+    arguments = ["sweep", "burgers", "--phase", "ssbroyden:3", "--width", "8,4000", "--depth", "9",
+                 "--collocation", "20", "--out", tmp_path / "sweep", "--dry-run"]  # fmt: skip
+    found = cli(*arguments)
+    assert found.code == 1
+    (line,) = found.err.splitlines()
+    assert "width=4000" in line
+    assert "for the inverse Hessian" in line
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_exit_codes_of_a_sweep(cli: Cli, tmp_path: Path, monkeypatch, number: int, code: int):
+    judge = solver.judge
+    presses = [number]
+
+    def press(*arguments):
+        while presses:
+            signal.raise_signal(presses.pop())
+        return judge(*arguments)
+
+    monkeypatch.setattr(solver, "judge", press)
+    arguments = ["sweep", "burgers", *FLAGS, "--seed", "0,1", "--out", tmp_path / "sweep"]
+    assert cli(*arguments).code == code
+    with RunDirectory(tmp_path / "sweep").locked():
+        assert cli(*arguments).code == 2
+    assert cli(*arguments).code == 0
+    (missing,) = (tmp_path / "sweep").glob("*seed1*")
+    (missing / "result.json").unlink()
+    with RunDirectory(missing).locked():
+        left = cli(*arguments)
+    assert left.code == 1
+    assert "is left to that one" in left.err

@@ -1,9 +1,7 @@
 """Sweeps whose runs train together: each as alone, and none the worse for another."""
 
-import os
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +152,7 @@ def test_ctrl_c_saves_every_run_and_the_same_command_goes_on(tmp_path: Path, mon
 
     def press(self, record):
         if record.step == 4 and not heard:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.5)  # until the main thread has heard it
+            signal.raise_signal(signal.SIGINT)
         write(self, record)
 
     with monkeypatch.context() as patch:
@@ -182,8 +179,7 @@ def test_a_second_ctrl_c_ends_it_at_once_with_the_best_weights(tmp_path: Path, m
     def press(self, record):
         if record.step == 4:
             for _ in range(2):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.3)
+                signal.raise_signal(signal.SIGINT)
         write(self, record)
 
     monkeypatch.setattr(Logbook, "recorded", press)

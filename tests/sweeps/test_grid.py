@@ -148,14 +148,59 @@ def test_a_name_is_a_function_of_the_settings_alone():
     assert first.members()[1].name == other.members()[0].name  # 50 and 0 are the defaults
     names = {m.name for m in [*first.members(), *other.members()]}
     assert len(names) == 3
-    assert all(name.startswith("tanh-1") for name in names)
+    assert all(name.startswith("burgers-tanh-1") for name in names)
+
+
+SWEPT = {
+    "act": ("tanh,softsign2", ["tanh", "softsign2"]),
+    "scale": ("0.5,1.3", ["0.5", "1.3"]),
+    "init": ("eoc:sigma_b=0,xavier", ["eoc_sigma_b=0", "xavier"]),
+    "seed": ("0,1", ["seed0", "seed1"]),
+    "problem": ("heat,burgers", ["heat", "burgers"]),
+    "depth": ("3,6", ["depth=3", "depth=6"]),
+    "width": ("8,16", ["width=8", "width=16"]),
+    "p": ("0.3,auto", ["p=0.3", "p=auto"]),
+    "hard": ("yes,auto", ["hard=yes", "hard=auto"]),
+    "normalize": ("true,false", ["normalize=True", ""]),
+    "preset": ("paper,quick", ["preset=paper", "preset=quick"]),
+    "sampler": ("sobol,lhs", ["sampler=sobol", ""]),
+    "dtype": ("float64,float32", ["dtype=float64", ""]),
+    "lr": ("1e-3,1e-4", ["lr=0.001", "lr=0.0001"]),
+    "phases": ([["adam:5,lr=0.1"], ["lbfgs:3"]], ["phases=adam", "phases=lbfgs"]),
+    "set": ({"nu": "0.01,-0.02"}, ["nu=0.01", "nu=-0.02"]),
+    "weight": ({"initial": "2,10"}, ["initial=2", "initial=10"]),
+}
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_names_show_what_is_swept(name: str):
+    """Also beside other settings, and from both ends of a sweep."""
+    given, shown = SWEPT[name]
+    members = make_grid({"problem": "burgers", **SMALL, name: given}).members()
+    assert len(members) == 2
+    for member, text in zip(members, shown, strict=True):
+        assert f"-{text}" in f"-{member.name}"
+        assert not set(member.name) & set('/\\:*?"<>| ()+,')
+
+
+def test_names_tell_files_and_classes_apart():
+    given = {"problem": ["/a/b/heat.py", "/a/b/heat.py:Hot", "/c/heat.py"]}
+    names = [member.name for member in make_grid(given).members()]
+    assert [name.split("-")[0] for name in names] == ["heat", "heat.Hot", "heat"]
+    assert len(set(names)) == 3
+
+
+def test_values_that_differ_where_no_name_reaches_still_have_names_of_their_own():
+    acts = [f"{'tanh(x)+' * 30}{number}*erf(x)" for number in (1, 2)]
+    names = [member.name for member in make_grid({"problem": "burgers", "act": acts}).members()]
+    assert len(set(names)) == 2
 
 
 def test_names_are_file_names():
     act = "tanh(10x)+erf(1000x)/3 + gd(x)" * 20
     init = "calibrated:p=0.4,epsilon=0.1"
     (member,) = make_grid({"problem": "burgers", "act": act, "init": init}).members()
-    assert len(member.name) < 120
+    assert len(member.name) < 180
     assert not set(member.name) & set('/\\:*?"<>| ()+,')
 
 

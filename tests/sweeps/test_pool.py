@@ -1,23 +1,39 @@
-"""A pool of processes: same results, killed ones replaced, interrupted ones saved."""
+"""A pool of processes: same results, killed ones replaced, interrupted ones saved, no orphans."""
 
 import os
-import signal
 import subprocess
 import sys
-import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pinnsig
 from pinnsig.sweeps import Pool, SweepWatcher, plan
 from tests.conftest import SMALL
+from tests.processes import Place, wait_for, wait_until_gone
 from tests.sweeps.conftest import press_ctrl_c
 
 FLAGS = {**SMALL, "seed": "0,1,2"}
+DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+
+class Tries(SweepWatcher):
+    """What was begun, and which deaths of processes were followed by another try."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.again: list[bool] = []
+
+    def started(self, name, where):
+        self.begun.append(name)
+
+    def ended(self, row, again):
+        if row["reason"]:
+            self.again.append(again)
 
 
 def test_processes_give_what_one_gives(tmp_path: Path):
@@ -33,89 +49,135 @@ def test_threads_are_divided():
     assert Pool(4, 2).threads == 1
 
 
-def test_a_killed_process_costs_only_its_run(tmp_path: Path, slow: Path, place: Path):
+def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place):
     """The run of k = 1 is killed whenever it is begun; the others are done."""
-
-    tries: list[bool] = []
-
-    class Kill(SweepWatcher):
-        def started(self, name, where):
-            if table[1]["run"] == name:
-                threading.Thread(target=kill_the_newest, args=[place]).start()
-
-        def ended(self, row, again):
-            if row["reason"]:
-                tries.append(again)
-
+    problem = place.problem(f"if self.k == 1: {DIE}")
     flags = {**SMALL, "set": {"k": "0.1,1,0.2"}, "out": tmp_path / "sweep"}
-    table = plan(slow, **flags).table()
-    found = pinnsig.sweep(slow, executor=Pool(1), watcher=Kill(), **flags)
-    assert found.column("status") == ["done", "failed", "done"]
-    assert found[1]["reason"] == "its process ended by signal 9"
-    assert found[1]["attempts"] == 2
-    assert tries == [True, False]
-    mended = pinnsig.sweep(slow, retry=2, **flags)
+    for _ in range(2):  # calls, each of which tries anew
+        tries = Tries()
+        found = pinnsig.sweep(problem, executor=Pool(1), watcher=tries, **flags)
+        assert found.column("status") == ["done", "failed", "done"]
+        assert found[1]["reason"] == "its process ended by signal 9"
+        assert found[1]["attempts"] == 2
+        assert tries.again == [True, False]
+    place.problem()
+    mended = pinnsig.sweep(problem, **flags)
     assert mended.values("status") == ["done"]
+    assert mended.values("reason") == [None]
 
 
-def kill_the_newest(place: Path) -> None:
-    """Kill the process that trains, once it does."""
-    begun = time.time()
-    while time.time() < begun + 30:
-        for path in place.iterdir():
-            if path.stat().st_mtime > begun:
-                os.kill(int(path.name), signal.SIGKILL)
-                return
-        time.sleep(0.02)
+def test_a_run_that_gets_further_each_time_is_never_given_up(tmp_path: Path, place: Place):
+    """Two processes die, and each has saved some iterations by then."""
+    problem = place.problem(f"if self.evaluations() > 12 and len(list(PLACE.iterdir())) < 3: {DIE}")
+    flags = {**SMALL, "adam": 30, "lbfgs": 0, "checkpoint_every": 1, "out": tmp_path / "sweep"}
+    tries = Tries()
+    table = pinnsig.sweep(problem, executor=Pool(1), retry=0, watcher=tries, **flags)
+    assert tries.again == [True, True]
+    assert len(place.trained()) == 3
+    assert table[0]["iterations"] == 30
+    assert (table[0]["status"], table[0]["attempts"]) == ("done", None)
 
 
-def test_an_interruption_saves_every_run(tmp_path: Path, slow: Path, place: Path):
-    # long enough that none is done when the other one begins
-    longer = {**SMALL, "adam": 100, "set": {"k": 0.3}}
-    flags = {**longer, "seed": "0,1,2", "out": tmp_path / "sweep"}
-    press_ctrl_c(place, 30)
-    table = pinnsig.sweep(slow, workers=2, **flags)
+def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path, place: Place):
+    once = "if self.evaluations() == 3 and len(list(PLACE.iterdir())) == 1: signal.raise_signal(15)"
+    problem = place.problem(once)
+    flags = {**SMALL, "adam": 9, "seed": "0,1", "out": tmp_path / "sweep"}
+    tries = Tries()
+    table = pinnsig.sweep(problem, executor=Pool(1), watcher=tries, **flags)
+    assert tries.again == [True]
+    assert not table.interrupted
+    assert table.column("status") == ["done", "done"]
+    assert table.column("iterations") == [12, 12]
+
+
+HELD = "if self.evaluations() > 12: hold()"
+
+
+def test_an_interruption_saves_every_run(tmp_path: Path, place: Place):
+    problem = place.problem(HELD)
+    flags = {**SMALL, "adam": 20, "seed": "0,1,2", "out": tmp_path / "sweep"}
+    place.hold()
+    press_ctrl_c(place, 2)
+    table = pinnsig.sweep(problem, workers=2, **flags)
     assert table.interrupted
     assert table.column("status") == ["interrupted", "interrupted", "missing"]
     assert table.values("reason") == [None]
-    table = pinnsig.sweep(slow, **flags)
+    place.release()
+    table = pinnsig.sweep(problem, **flags)
     assert table.values("status") == ["done"]
 
 
-def test_killed_as_a_whole_the_same_command_finishes_it(tmp_path: Path, slow: Path, place: Path):
-    """Nothing that was done is repeated, and what was running saved itself."""
-    flags = {**SMALL, "set": {"k": 0.5}, "seed": "0,1,2,3", "out": tmp_path / "sweep"}
-    code = "import pinnsig, sys\nif __name__ == '__main__':\n    pinnsig.sweep(workers=2, **{})\n"
+def test_ctrl_c_while_a_run_is_finished_is_heard(tmp_path: Path, place: Place):
+    """The run sends it itself, when it is judged; its worker takes no other."""
+    place.hold()
+    press = (
+        "if self.evaluations() > 25 and not OWN.with_suffix('.hold').exists():\n"
+        "            os.kill(os.getppid(), signal.SIGINT)\n"
+        "            hold()"
+    )
+    problem = place.problem(solution=press)
+    flags = {**SMALL, "adam": 20, "seed": "0,1", "out": tmp_path / "sweep"}
+    table = pinnsig.sweep(problem, executor=Pool(1), **flags)
+    assert table.interrupted
+    assert table.column("status") == ["done", "missing"]
+
+
+def sweep_until(tmp_path: Path, arguments: dict[str, Any], ready: Callable[[], bool]) -> None:
+    """Sweep in two workers of another process, and kill that without a word when it is ready."""
+    gate = tmp_path / "gate"
+    code = (
+        "import pathlib, time, os, pinnsig\n"
+        f"gate = pathlib.Path({str(gate)!r})\n"
+        "if __name__ == '__main__':\n"
+        f"    pinnsig.sweep(workers=2, **{arguments!r})\n"
+        "else:  # within a worker, before it has met pinnsig\n"
+        "    pathlib.Path(f'{gate}-{os.getpid()}').touch()\n"
+        "    while gate.exists(): time.sleep(0.01)\n"
+    )
     script = tmp_path / "script.py"
-    arguments = {**flags, "problem": str(slow), "out": str(flags["out"])}
-    script.write_text(code.replace("{}", repr(arguments)), encoding="utf-8")
+    script.write_text(code, encoding="utf-8")
     with subprocess.Popen([sys.executable, str(script)]) as process:
-        give_up = time.time() + 60
-        while not list(flags["out"].glob("*/result.json")) and time.time() < give_up:
-            time.sleep(0.02)
-        time.sleep(0.3)
+        wait_for(lambda: ready() or process.poll() is not None)
+        assert process.poll() is None
         process.kill()
-    give_up = time.time() + 30
-    while any(alive(int(path.name)) for path in place.iterdir()) and time.time() < give_up:
-        time.sleep(0.05)
-    before = plan(slow, **flags).table()
-    assert "done" in before.column("status")
-    assert {"interrupted", "missing"} & set(before.column("status"))
-    begun: list[str] = []
 
-    class Seen(SweepWatcher):
-        def started(self, name, where):
-            begun.append(name)
 
-    table = pinnsig.sweep(slow, watcher=Seen(), **flags)
+def workers(tmp_path: Path) -> list[int]:
+    """The workers of `sweep_until`, so far."""
+    return [int(path.name.removeprefix("gate-")) for path in tmp_path.glob("gate-*")]
+
+
+def test_killed_as_a_whole_the_same_command_finishes_it(tmp_path: Path, place: Place):
+    """Nothing that was done is repeated, and what was running saved itself."""
+    problem = place.problem("if self.k > 0.5 and self.evaluations() > 12: hold()")
+    flags = {**SMALL, "adam": 20, "set": {"k": "0.1,0.2,0.6,0.7,0.8"}, "out": tmp_path / "sweep"}
+    place.hold()
+    arguments = {**flags, "problem": str(problem), "out": str(flags["out"])}
+    sweep_until(tmp_path, arguments, lambda: len(place.holding()) == 2)
+    if sys.platform != "linux":
+        place.release()
+    for process in workers(tmp_path):
+        wait_until_gone(process)
+    before = plan(problem, **flags).table()
+    assert before.column("status") == ["done", "done", "interrupted", "interrupted", "missing"]
+    if sys.platform == "linux":
+        place.release()
+    tries = Tries()
+    table = pinnsig.sweep(problem, watcher=tries, **flags)
     assert table.values("status") == ["done"]
-    assert begun == [row["run"] for row in before if row["status"] != "done"]
+    assert tries.begun == [row["run"] for row in before if row["status"] != "done"]
 
 
-def alive(process: int) -> bool:
-    """Whether a process is there."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def test_killed_before_its_workers_are_there_none_of_them_trains(tmp_path: Path, place: Place):
+    """They wait at the gate, with tasks in their pipes, until their parent is gone."""
+    problem = place.problem()
+    flags = {**SMALL, "seed": "0,1", "out": tmp_path / "sweep"}
+    gate = tmp_path / "gate"
+    gate.touch()
+    arguments = {**flags, "problem": str(problem), "out": str(flags["out"])}
+    sweep_until(tmp_path, arguments, lambda: len(workers(tmp_path)) == 2)
+    gate.unlink()
+    for process in workers(tmp_path):
+        wait_until_gone(process)
+    assert place.trained() == {}
+    assert plan(problem, **flags).table().column("status") == ["missing", "missing"]

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 import pinnsig
 from tests.conftest import SMALL
+from tests.processes import Place, wait_for
 from tests.sweeps.conftest import press_ctrl_c
 
 ray = pytest.importorskip("ray", reason="ray is not installed: pip install 'pinnsig[ray]'")
@@ -39,12 +39,15 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
-def test_an_interruption_saves_every_run(tmp_path: Path, slow: Path, place: Path, cluster: Any):
-    flags = {**SMALL, "set": {"k": 1.0}, "seed": "0,1,2", "out": tmp_path / "sweep"}
-    press_ctrl_c(place, 60)
+def test_an_interruption_saves_every_run(tmp_path: Path, place: Place, cluster: Any):
+    slow = place.problem("if self.evaluations() > 12: hold()")
+    flags = {**SMALL, "adam": 20, "seed": "0,1,2", "out": tmp_path / "sweep"}
+    place.hold()
+    press_ctrl_c(place, 2)
     table = pinnsig.sweep(slow, executor=RayCluster(), **flags)
     assert table.interrupted
     assert table.column("status") == ["interrupted", "interrupted", "missing"]
+    place.release()
     table = pinnsig.sweep(slow, executor=RayCluster(), **flags)
     assert table.values("status") == ["done"]
     resumed = [pinnsig.load(table.path / row["run"]).directory.read_json("result.json")
@@ -52,37 +55,30 @@ def test_an_interruption_saves_every_run(tmp_path: Path, slow: Path, place: Path
     assert [result["resumed"] for result in resumed] == [1, 1, 0]
 
 
-def evaluations(place: Path) -> int:
-    """How often the loss was evaluated, by all processes."""
-    return sum(path.stat().st_size for path in place.iterdir())
-
-
-def test_a_node_that_dies_costs_nothing(tmp_path: Path, slow: Path, place: Path, cluster: Any):
+def test_a_node_that_dies_costs_nothing(tmp_path: Path, place: Place, cluster: Any):
     """One of two nodes is killed while both train: its run is begun again on the other."""
 
     def kill() -> None:
-        give_up = time.time() + 60
-        while len(list(place.iterdir())) < 2 and time.time() < give_up:
-            time.sleep(0.02)
+        wait_for(lambda: len(place.holding()) == 2)
         cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+        place.release()
 
-    flags = {**SMALL, "set": {"k": 2.0}, "seed": "0,1,2"}
+    slow = place.problem("if self.evaluations() > 12: hold()")
+    place.hold()
+    flags = {**SMALL, "adam": 20, "seed": "0,1,2"}
     executor = RayCluster()
     assert executor.workers == 2
     killer = threading.Thread(target=kill)
     killer.start()
     table = pinnsig.sweep(slow, executor=executor, out=tmp_path / "ray", **flags)
     killer.join()
-    give_up = time.time() + 30
-    while executor.workers > 1 and time.time() < give_up:  # news of the dead node takes a while
-        time.sleep(0.1)
-    assert executor.workers == 1
+    wait_for(lambda: executor.workers == 1)  # news of the dead node takes a while
     assert table.values("status") == ["done"]
     assert table.values("reason") == [None]
-    assert len(list(place.iterdir())) == 2
-    there = evaluations(place)
+    assert len(place.trained()) == 2
+    there = sum(place.trained().values())
     here = pinnsig.sweep(slow, out=tmp_path / "here", **flags)
     assert table.column("best_loss") == here.column("best_loss")
-    assert there > evaluations(place) - there
+    assert there > sum(place.trained().values()) - there
     result = pinnsig.load(table.path / table[0]["run"]).directory.read_json("result.json")
     assert result["run"] == str(table.path / table[0]["run"])

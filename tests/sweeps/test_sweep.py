@@ -1,7 +1,6 @@
 """Sweeps in process: nothing twice, nothing lost, failures as rows."""
 
 import csv
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,12 @@ from typing import Any
 import pytest
 
 import pinnsig
-from pinnsig import Callback
+from pinnsig import Callback, solver
 from pinnsig.checkpoints import NEWEST
 from pinnsig.errors import RunError, SettingsError
 from pinnsig.problem import problem_class
 from pinnsig.runs import RunDirectory
-from pinnsig.sweeps import SweepDirectory, SweepWatcher
+from pinnsig.sweeps import SweepDirectory, SweepWatcher, plan
 from tests.conftest import SMALL
 
 GRID = {**SMALL, "scale": "0.5,1", "init": "calibrated,eoc:sigma_b=0", "seed": "0,1"}
@@ -27,6 +26,7 @@ class Seen(SweepWatcher):
         self.todo: list[str] = []
         self.begun: list[str] = []
         self.rows: list[dict[str, Any]] = []
+        self.notices: list[str] = []
 
     def planned(self, table, todo, workers):
         self.todo = list(todo)
@@ -36,6 +36,9 @@ class Seen(SweepWatcher):
 
     def ended(self, row, again):
         self.rows.append(row)
+
+    def noticed(self, text):
+        self.notices.append(text)
 
 
 def results(path: Path) -> dict[str, bytes]:
@@ -152,7 +155,7 @@ def test_ctrl_c_ends_the_sweep_and_the_run_goes_on_bit_for_bit(tmp_path: Path, m
 
     def press(self, record):
         if record.step == 4:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     flags = {**GRID, "init": "eoc", "out": tmp_path / "sweep"}
     table = pinnsig.sweep("burgers", watcher=Stop(), **flags)
@@ -184,6 +187,105 @@ def test_killed_before_the_first_checkpoint_it_starts_again(tmp_path: Path):
             path.unlink()
     again = pinnsig.sweep("burgers", **flags)
     assert again.column("best_loss") == table.column("best_loss")
+
+
+def test_a_torn_result_is_set_aside(tmp_path: Path):
+    flags = {**SMALL, "seed": "0,1", "out": tmp_path / "sweep"}
+    table = pinnsig.sweep("burgers", **flags)
+    run = table.path / table[0]["run"]
+    (run / "result.json").write_text('{"best_lo', encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    seen = Seen()
+    again = pinnsig.sweep("burgers", watcher=seen, **flags)
+    assert seen.begun == [run.name]
+    assert again.column("best_loss") == table.column("best_loss")
+    aside = run.with_name(f"{run.name}.aside")
+    assert {path.name: path.read_bytes() for path in aside.iterdir()} == before
+    (notice,) = [text for text in seen.notices if "set aside" in text]
+    assert notice.endswith(aside.name)
+
+
+@pytest.mark.parametrize("what", ["a file beside", "a file instead", "a link", "a folder"])
+def test_a_file_of_the_user_is_never_deleted(tmp_path: Path, what: str):
+    flags = {**SMALL, "seed": 0, "out": tmp_path / "sweep"}
+    (row,) = plan("burgers", **flags).table()
+    pinnsig.sweep("burgers", **{**flags, "seed": 1})
+    run, thesis = flags["out"] / row["run"], tmp_path / "thesis.tex"
+    thesis.write_text("mine", encoding="utf-8")
+    if what == "a file beside":
+        run.mkdir()
+        (run / "config.json").write_text("{}", encoding="utf-8")
+        thesis.rename(run / "thesis.tex")
+    elif what == "a file instead":
+        thesis.rename(run)
+    elif what == "a link":
+        run.symlink_to(tmp_path / "nowhere")
+    else:
+        run.mkdir()
+        thesis.rename(run / "problem.py")  # named as ours, in what is no run
+    seen = Seen()
+    for number in (1, 2):  # the second time, there is nothing to be done
+        table = pinnsig.sweep("burgers", watcher=seen, **flags)
+        assert table.values("status") == ["done"], number
+    aside = run.with_name(f"{run.name}.aside")
+    found = {
+        "a file beside": aside / "thesis.tex", "a file instead": aside, "a folder":
+        aside / "problem.py",
+    }.get(what)  # fmt: skip
+    assert found.read_text(encoding="utf-8") == "mine" if found else aside.is_symlink()
+    assert len([text for text in seen.notices if "set aside" in text]) == 1
+
+
+def test_what_another_process_trains_is_left_to_it_and_no_failure(tmp_path: Path):
+    flags = {**SMALL, "seed": "0,1", "out": tmp_path / "sweep"}
+    rows = plan("burgers", **flags).table()
+    held = flags["out"] / rows[0]["run"]
+    pinnsig.sweep("burgers", **{**flags, "seed": 1})
+    held.mkdir()
+    for _ in range(3):  # more often than a failure is tried again
+        seen = Seen()
+        with RunDirectory(held).locked():
+            table = pinnsig.sweep("burgers", watcher=seen, **flags)
+        (row,) = table.where(seed=0)
+        assert row["status"] == "missing"
+        assert row["attempts"] is None
+        assert row["reason"].endswith("is being trained by another process: it is left to that one")
+        assert seen.begun == [held.name] * 2
+    table = pinnsig.sweep("burgers", **flags)
+    assert table.values("status") == ["done"]
+    assert table.values("reason") == [None]
+
+
+@pytest.mark.parametrize("batch", ["off", 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_run_is_judged_ends_the_sweep(tmp_path: Path, monkeypatch, batch, number):
+    heard: list[int] = []
+
+    class Heard(Seen):
+        def interrupting(self, number):
+            heard.append(number)
+
+    def press(*arguments: Any) -> Any:
+        if not heard:
+            signal.raise_signal(number)
+        return judge(*arguments)
+
+    judge = solver.judge
+    monkeypatch.setattr(solver, "judge", press)
+    flags = {**SMALL, "seed": "0,1,2,3", "out": tmp_path / "sweep", "batch": batch}
+    table = pinnsig.sweep("burgers", watcher=Heard(), **flags)
+    assert heard == [number]
+    assert table.interrupted
+    assert table[0]["status"] == "done"
+    assert table.column("status")[2:] == ["missing", "missing"]
+
+
+def test_what_runs_say_is_passed_on_once(tmp_path: Path):
+    seen = Seen()
+    pinnsig.sweep("burgers", watcher=seen, out=tmp_path / "sweep", **{**SMALL, "lr": 7.0,
+                  "seed": "0,1"})  # fmt: skip
+    (notice,) = [text for text in seen.notices if "learning rate" in text]
+    assert notice.startswith("learning rate 7 is outside the band")
 
 
 def test_a_class_can_be_swept(tmp_path: Path, heat: Path):
