@@ -15,7 +15,7 @@ from pinnsig.jets import input_count
 from pinnsig.jets.fields import guarded
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
@@ -159,13 +159,15 @@ def build_objective(parts: Parts, engine: str | None = None) -> Objective:
     guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
-    return Objective(
+    objective = Objective(
         parts.model,
         engine or settings.engine,
         run_sites(settings, parts.problem),
         settings.weight,
         settings.deterministic,
     )
+    check_learned(objective)
+    return objective
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

@@ -62,7 +62,6 @@ def test_setting_later_is_checked_too():
 
 def test_learned_coefficients_become_tensors():
     assert list(Heat.learned()) == ["source"]
-    assert (Heat.nu.positive, Heat.source.positive) == (True, False)
     problem = Heat()
     value = torch.tensor(0.75, requires_grad=True)
     problem = problem.bound({"source": value})
