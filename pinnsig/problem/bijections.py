@@ -101,15 +101,11 @@ class Bijection:
     def limit_at(self, value: float) -> float | None:
         """Return the limit that a value has come to; None if it keeps a distance.
 
-        A limit that is a value itself counts as reached within a thousandth of the distance from
-        the start, or of the whole interval, an open one within a millionth.
+        It has come there within a thousandth of the distance from the start; to zero within a
+        hundred-thousandth, as what has to be positive may well be a thousand times smaller.
         """
-        whole = self.upper - self.lower
-        for limit, start, is_open in (
-            (self.lower, self.below, self.open_lower),
-            (self.upper, self.above, self.open_upper),
-        ):
-            near = (1e-6 if is_open else 1e-3) * min(start, whole)
+        for limit, start in ((self.lower, self.below), (self.upper, self.above)):
+            near = (1e-3 if limit else 1e-5) * start
             if math.isfinite(limit) and abs(value - limit) <= near:
                 return limit
         return None
@@ -125,7 +121,9 @@ def _step(t: Tensor, room: float, behind: float) -> Tensor:
     """
     if math.isinf(room):
         return behind * torch.expm1(t)
-    return -room * torch.expm1(-t) / (1 + room / behind * torch.exp(-t))
+    e = torch.exp(-t)
+    gone = torch.where(t < 1, -torch.expm1(-t), 1 - e)  # the slope of expm1 cancels at large t
+    return room * gone / (1 + room / behind * e)
 
 
 def _left(t: Tensor, room: float, behind: float) -> Tensor:
