@@ -101,7 +101,8 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     """
     if not problem.has("solution"):
         return None
-    true = {name: math.nan if c.true is None else c.true for name, c in problem.learned().items()}
+    known = problem.true_values().items()
+    true = {name: math.nan if value is None else value for name, value in known}
     exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
     with torch.no_grad():
         found = guarded(problem, "solution", lambda: exact.call("solution", columns))

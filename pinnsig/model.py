@@ -45,6 +45,10 @@ class Model(nn.Module):
         """The learned coefficients, each of shape (), differentiable in the parameters."""
         return {name: b.value(self.unknowns[name]) for name, b in self.bijections.items()}
 
+    def coefficient_values(self) -> dict[str, float]:
+        """The learned coefficients as plain numbers."""
+        return {name: float(value.detach()) for name, value in self.coefficients().items()}
+
     def bound(self) -> Problem:
         """A copy of the problem with the learned coefficients as they stand, as constants."""
         return self.problem.bound({name: c.detach() for name, c in self.coefficients().items()})

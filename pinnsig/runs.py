@@ -37,6 +37,9 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+FINISHED, TRAINING, KILLED = "finished", "being trained", "killed"
+"""States of a run: it has its result, a process is at work on it, or one left it without."""
+
 PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
 
 
@@ -216,6 +219,26 @@ class RunDirectory:
             os.close(handle)
 
     # --- reading --------------------------------------------------------------------------------
+
+    def state(self) -> str:
+        """Return FINISHED, TRAINING or KILLED."""
+        if (self.path / "result.json").is_file():
+            return FINISHED
+        return TRAINING if self._is_locked() else KILLED
+
+    def _is_locked(self) -> bool:
+        if fcntl is None:
+            return False
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # some network file systems have no locks
+            return False
+        finally:
+            os.close(handle)
+        return False
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read one of the run's JSON files.

@@ -42,8 +42,9 @@ class Coefficient(Setting):
         learn: unknown, to be found by training together with the network, starting at `default` or
             at what it is set to (an inverse problem). It stays between its limits: each can be
             approached and never crossed, so that it cannot start at one.
-        true: of a learned coefficient, the value that `solution` is meant for; None if unknown, and
-            then a solution that depends on it is no reference.
+        true: of a learned coefficient, the value that `solution` is meant for, or the name of the
+            coefficient that holds it; None if unknown, and then a solution that depends on it is no
+            reference.
 
     Raises:
         ProblemError: a value that is not a finite number or that the limits rule out, limits that
@@ -58,7 +59,7 @@ class Coefficient(Setting):
         minimum: float | None = None,
         maximum: float | None = None,
         learn: bool = False,
-        true: float | None = None,
+        true: float | str | None = None,
     ) -> None:
         self.name = "a coefficient"  # until it has one
         limits = {"above": above, "minimum": minimum, "maximum": maximum}
@@ -74,7 +75,7 @@ class Coefficient(Setting):
             raise ProblemError(f"nothing lies between a coefficient's limits {low:g} and {high:g}")
         if true is not None and not learn:
             raise ProblemError("true= belongs to a coefficient that is learned: add learn=True")
-        self.true = None if true is None else self._allowed(true, "true = ")
+        self.true = true if true is None or isinstance(true, str) else self.check_true(true)
         super().__init__(self.check(default))
 
     def check(self, value: Any) -> float:
@@ -90,6 +91,14 @@ class Coefficient(Setting):
                 "never leave the one that it starts at"
             )
         return number
+
+    def check_true(self, value: Any) -> float:
+        """Return a true value as a float.
+
+        Raises:
+            ProblemError: it is not finite, or the limits rule it out.
+        """
+        return self._allowed(value, "true = ")
 
     def bijection(self, start: float) -> Bijection:
         """Return the map by which it is learned from a start value."""

@@ -293,4 +293,5 @@ class Trainer:
             seconds=time.perf_counter() - self.begun,
             relative_l2=error,
             weights=None if self.weighting is None else self.weighting.shown(),
+            coefficients=self.objective.model.coefficient_values() or None,
         )

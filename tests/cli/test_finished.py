@@ -37,7 +37,7 @@ def test_show_lists_learned_coefficients(cli: Cli, solve: Cli, heat: Path):
     text = heat.read_text(encoding="utf-8").replace("above=0.0", "above=0.0, learn=True")
     heat.write_text(text, encoding="utf-8")
     result = solve(heat, "--json").json()
-    assert result["coefficients"]["k"] > 0
+    assert result["coefficients"]["k"]["value"] > 0
     assert "learned value" in cli("show", result["run"]).out
 
 
