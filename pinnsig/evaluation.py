@@ -54,14 +54,18 @@ class Comparison:
 
 def evaluation_axes(problem: Problem) -> dict[str, Array]:
     """Regular grid axes over the domain, ends included."""
-    domain = problem.domain
-    points = POINTS.get(domain.dimensions, 7)
-    return {
-        name: np.linspace(
-            *domain.interval(name), (points + 1) // 2 if name == domain.time else points
-        )
-        for name in domain.names
-    }
+    points = POINTS.get(problem.domain.dimensions, 7)
+    return {name: _axis(problem, name, points) for name in problem.domain.names}
+
+
+def fine_axis(problem: Problem, name: str) -> Array:
+    """Return points along one coordinate, as many as there are with two."""
+    return _axis(problem, name, POINTS[2])
+
+
+def _axis(problem: Problem, name: str, points: int) -> Array:
+    count = (points + 1) // 2 if name == problem.domain.time else points
+    return np.linspace(*problem.domain.interval(name), count)
 
 
 def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, Comparison]:

@@ -7,12 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pinnsig.drawing import Measured, measurements, planes
 from pinnsig.evaluation import Comparison
 from pinnsig.judging import Independent
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
+from pinnsig.objective import Objective
 from pinnsig.plots import (
     activations_figure,
+    coefficients_figure,
     loss_figure,
     residual_figure,
     save_figure,
@@ -28,13 +31,34 @@ def draw_figures(
     directory: RunDirectory,
     comparisons: Mapping[str, Comparison],
     independent: Independent | None = None,
+    objective: Objective | None = None,
 ) -> list[Path]:
-    """Draw losses, solution and slices of a run, and its residuals; returns the files."""
-    figures = {"loss.png": loss_figure(list(directory.metrics()))}
-    for field, comparison in comparisons.items():
-        suffix = f"_{field}" if len(comparisons) > 1 else ""
-        figures[f"solution{suffix}.png"] = solution_figure(comparison)
-        figures[f"slices{suffix}.png"] = slices_figure(comparison)
+    """Draw losses, solution and slices of a run, residuals and what it learned.
+
+    Args:
+        directory: the run.
+        comparisons: every field on a grid.
+        independent: residuals at independent points.
+        objective: whose model and data are drawn in full; None leaves figures at the grid's points.
+
+    Returns:
+        The files.
+    """
+    records = list(directory.metrics())
+    figures = {"loss.png": loss_figure(records)}
+    maps = cuts = comparisons
+    measured: Mapping[str, Measured] = {}
+    if objective is not None:
+        problem = objective.model.problem
+        maps, cuts = planes(objective.model, comparisons)
+        measured = measurements(problem, objective.sites)
+        if true := problem.true_values():
+            figures["coefficients.png"] = coefficients_figure(records, true)
+    for field, comparison in maps.items():
+        suffix = f"_{field}" if len(maps) > 1 else ""
+        figures[f"solution{suffix}.png"] = solution_figure(comparison, measured=measured.get(field))
+        if len(comparison.axes) > 1:  # the same curves else
+            figures[f"slices{suffix}.png"] = slices_figure(cuts[field])
     if independent is not None:
         names = list(next(iter(comparisons.values())).axes)
         points, sizes = independent.points, independent.sizes

@@ -336,7 +336,7 @@ class _Run:
         data = {"run": str(directory.path), **data, "seconds": seconds, "resumed": self.resumed}
         directory.write_json("result.json", data)
         if self.figures:
-            draw_figures(directory, comparisons, judgement.independent)
+            draw_figures(directory, comparisons, judgement.independent, trainer.objective)
         result = Result(directory.path, data)
         self.callbacks.finished(result)
         return result

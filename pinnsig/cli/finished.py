@@ -47,7 +47,7 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
     sites = run_sites(settings, start.problem)
     objective = Objective(trained.model, "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)
-    paths = draw_figures(directory, compare(trained.model), residuals)
+    paths = draw_figures(directory, compare(trained.model), residuals, objective)
     points = torch.as_tensor(sites["residual"].points).to(next(start.parameters()))
     for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)

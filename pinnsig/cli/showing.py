@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
-from pinnsig.cli.sweeping import print_rows
+from pinnsig.cli.sweeping import RESULTS, print_rows
 from pinnsig.overview import is_overview, overview, progress_so_far
 from pinnsig.runs import FINISHED, TRAINING, RunDirectory
 from pinnsig.sweeps import SweepDirectory
 
 ROW = ("run", "problem", "act", "init", "loss", "error", "stop", "date")
-OF_SWEEPS = ("status", "best_loss", "relative_l2", "seconds", "stop", "run")
+OF_SWEEPS = (*RESULTS, "run")
 COEFFICIENT = ("value", "start", "true", "error", "estimated")
 
 

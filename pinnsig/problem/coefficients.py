@@ -92,6 +92,20 @@ class Coefficient(Setting):
             )
         return number
 
+    @property
+    def rule(self) -> str:
+        """What it may be, in words: "above 0, at most 1", or nothing."""
+        limits = {"above": self.above, "at least": self.minimum, "at most": self.maximum}
+        return ", ".join(f"{word} {x:g}" for word, x in limits.items() if x is not None)
+
+    @property
+    def learning(self) -> str:
+        """How it is learned, in words: "learned, starts at 0.1, true 0.2", or nothing."""
+        if not self.learn:
+            return ""
+        true = f"{self.true:g}" if isinstance(self.true, float) else self.true or "not known"
+        return f"learned, starts at {self.default:g}, true {true}"
+
     def check_true(self, value: Any) -> float:
         """Return a true value as a float.
 
