@@ -138,6 +138,20 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     return checked
 
 
+def has_reference(problem: Problem) -> bool:
+    """Return whether there is a solution that errors can be measured against.
+
+    Raises:
+        ProblemError: see `reference_values`.
+    """
+    domain, inside = problem.domain, np.array([[0.25], [0.5], [0.75]])
+    points = torch.from_numpy(domain.lower + inside * (domain.upper - domain.lower))
+    return (
+        reference_values(problem, dict(zip(domain.names, points.unbind(1), strict=True)))
+        is not None
+    )
+
+
 def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
     """|error| / |reference| in the 2-norm over the grid and all fields; None without reference.
 
