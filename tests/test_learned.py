@@ -9,10 +9,12 @@ import torch
 
 import pinnsig
 from pinnsig.activations import Tanh
-from pinnsig.errors import ProblemError
+from pinnsig.errors import ProblemError, SettingsError
 from pinnsig.initializers import Xavier
 from pinnsig.jacobian import jacobian_blocks
 from pinnsig.jets import input_count
+from pinnsig.judging import Judgement, suspicions
+from pinnsig.judging.coefficients import Learned
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, check_learned
@@ -28,6 +30,7 @@ from pinnsig.problem import (
     Problem,
     Robin,
 )
+from pinnsig.runs import RunDirectory
 from pinnsig.sampling import Counts, draw_sites
 from tests.conftest import SMALL
 
@@ -274,3 +277,90 @@ class Random(Plain):
 @pytest.mark.parametrize("kind", [Kinked, Random])
 def test_kinks_and_chance_are_not_taken_for_cut_gradients(kind):
     check_learned(objective_of(kind))
+
+
+def heat_data(diffusivity: float) -> PointData:
+    ninths, tenths = torch.linspace(0.1, 0.9, 9), torch.linspace(0.1, 1.0, 10)
+    x, t = torch.cartesian_prod(ninths.double(), tenths.double()).unbind(1)
+    return PointData(x=x, t=t, u=torch.exp(-diffusivity * math.pi**2 * t) * torch.sin(math.pi * x))
+
+
+class Bounded(Problem):
+    """The data say k = 0.2."""
+
+    domain = Box(x=(0.0, 1.0), t=(0.0, 1.0))
+    k = Coefficient(0.1, minimum=0.0, maximum=0.15, learn=True)
+
+    def residual(self, u):
+        return u.t - self.k * u.xx
+
+    def conditions(self):
+        yield Initial(u=lambda x: torch.sin(math.pi * x))
+        yield Dirichlet(on="x", u=0.0)
+        yield heat_data(0.2)
+
+    def solution(self, x, t):
+        return torch.exp(-self.k * math.pi**2 * t) * torch.sin(math.pi * x)
+
+
+class Free(Bounded):
+    k = Coefficient(0.1, above=0.0, learn=True, true=0.2)
+
+
+LONG: dict[str, Any] = {
+    "depth": 2, "width": 12, "collocation": 150, "initial": 20, "boundary": 20, "adam": 20,
+    "lbfgs": 0, "broyden": 150, "dtype": "float64", "figures": False,
+}  # fmt: skip
+
+
+def test_a_coefficient_ends_inside_its_limits_and_is_named_where_it_ends_at_one(runs):
+    result = pinnsig.solve(Bounded, runs=runs, **LONG)
+    k = result.coefficients["k"]
+    assert 0.1499 < k["value"] < 0.15
+    assert k["limit"] == 0.15
+    assert any(line.startswith("k ended at its limit 0.15") for line in result.suspicious)
+    assert result.relative_l2 is None  # its true value is not known
+
+
+def test_a_coefficients_error_is_estimated_by_the_residuals_alone(runs):
+    result = pinnsig.solve(Free, runs=runs, **{**LONG, "broyden": 60})
+    k = result.coefficients["k"]
+    assert k["error"] == abs(k["value"] - 0.2)
+    assert 1e-6 < k["error"] < 0.05
+    assert 0.3 * k["error"] < k["estimated"] < 3 * k["error"]
+    assert k["limit"] is None
+
+
+def test_an_error_that_ends_a_run_needs_the_true_value(runs):
+    with pytest.raises(SettingsError, match="whose true value is not given"):
+        pinnsig.solve(Bounded, runs=runs, stop_error=0.1, **LONG)
+    assert not runs.exists()
+    result = pinnsig.solve(Free, runs=runs, stop_error=10.0, **LONG)
+    assert result.stop == "error reached"
+
+
+def test_progress_lines_and_the_log_hold_what_is_learned(solve):
+    outcome = solve("inverse-heat", "--json")
+    assert "  k = 0.1" in outcome.err
+    records = RunDirectory.open(outcome.json()["run"]).metrics()
+    assert all(record["coefficients"].keys() == {"k"} for record in records)
+    plain = RunDirectory.open(solve("burgers", "--json").json()["run"]).metrics()
+    assert all(record["coefficients"] is None for record in plain)
+
+
+@pytest.mark.parametrize(
+    ("learned", "words"),
+    [
+        (Learned(0.2, 0.1, 0.2, None, None), None),
+        (Learned(0.15, 0.1, 0.2, 1e-9, None), "k = 0.15 is not the true value, 0.2"),
+        (Learned(1e-3, 0.5, 0.0, None, None), None),
+        (Learned(0.15, 0.1, None, 1e-3, None), None),
+        (Learned(0.15, 0.1, None, 0.05, None), "is uncertain: by the residuals it is off by 0.05"),
+        (Learned(1e-6, 0.5, None, 1e-6, None), None),
+        (Learned(math.nan, 0.5, None, None, None), None),
+    ],
+)
+def test_what_is_said_of_a_coefficient(learned, words):
+    found = Judgement(coefficients={"k": learned})
+    lines = [line for line in suspicions({}, 0.0, 1.0, found) if line.startswith("k ")]
+    assert [words in line for line in lines] == ([] if words is None else [True])
