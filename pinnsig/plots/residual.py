@@ -44,9 +44,8 @@ def residual_figure(
         axis.margins(x=0)
         return figure
     across, up = (1, 0) if names[1] in TIME_NAMES else (0, 1)
-    reach = [points[:, i][np.isfinite(points[:, i])] for i in (across, up)]
-    ends = [(own.min(), own.max()) if own.size else (0.0, 0.0) for own in reach]
-    to_scale = is_to_scale(*ends, (names[across], names[up]))
+    width, height = (float(np.ptp(points[:, i])) if len(points) else 0.0 for i in (across, up))
+    to_scale = is_to_scale(width, height, (names[across], names[up]))
     figure = new_figure(6.4, 4.2, title, compressed=to_scale)
     axis = figure.subplots()
     if to_scale:

@@ -105,12 +105,11 @@ def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figu
     if comparison.error is not None:
         panels[ABSOLUTE_ERROR] = comparison.error[cut]
 
-    ends = comparison.axes[across][[0, -1]], comparison.axes[up][[0, -1]]
-    to_scale = is_to_scale(*ends, (across, up))
+    wide, high = (float(np.ptp(comparison.axes[name])) for name in (across, up))
+    to_scale = is_to_scale(wide, high, (across, up))
     height = 3.6
     if to_scale:  # axes as high as their share of the width makes them
-        slope = float(np.ptp(ends[1]) / np.ptp(ends[0]))
-        height = min(max(1.0 + 2.9 * slope, 2.4), 7.0) + 0.3 * bool(title)
+        height = min(max(1.0 + 2.9 * high / wide, 2.4), 7.0) + 0.3 * bool(title)
     height += 0.4 * (measured is not None)
     figure = new_figure(1.1 + 3.9 * len(panels), height, title, compressed=to_scale)
     row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]

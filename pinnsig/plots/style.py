@@ -63,17 +63,16 @@ def new_figure(width: float, height: float, title: str = "", compressed: bool = 
     return figure
 
 
-def is_to_scale(across: Sequence[float], up: Sequence[float], names: Sequence[str]) -> bool:
-    """Return whether a map of two coordinates is drawn to scale: space both, of like extent.
+def is_to_scale(width: float, height: float, names: Sequence[str]) -> bool:
+    """Return whether a map over two coordinates is drawn to scale: space both, of like extent.
 
     Args:
-        across, up: lowest and highest of each.
+        width, height: the extents of the coordinates.
         names: of both.
     """
-    widths = [float(limits[-1] - limits[0]) for limits in (across, up)]
-    if min(widths) <= 0 or any(name in TIME_NAMES for name in names):
+    if any(name in TIME_NAMES for name in names):
         return False
-    return max(widths) <= LONGEST * min(widths)
+    return 0 < max(width, height) <= LONGEST * min(width, height)
 
 
 def symbol(name: str) -> str:
