@@ -17,7 +17,7 @@ from pinnsig.jets.fields import guarded
 from pinnsig.memory import in_words
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
-from pinnsig.objective import Objective
+from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
@@ -198,16 +198,17 @@ def build_objective(
     guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
-    made = Objective(
+    objective = Objective(
         parts.model,
         engine or settings.engine,
         run_sites(settings, parts.problem) if sites is None else sites,
         settings.weight,
         settings.deterministic,
     )
-    if not any(made.given_weights):
+    if not any(objective.given_weights):
         raise SettingsError("every term has weight 0: there is nothing to train on")
-    return made
+    check_learned(objective)
+    return objective
 
 
 def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:

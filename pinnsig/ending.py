@@ -68,7 +68,11 @@ class Ending:
         if self.figures and comparisons:
             with np.errstate(all="ignore"):
                 draw_figures(
-                    self.directory, comparisons, judgement.independent, self.callbacks.noticed
+                    self.directory,
+                    comparisons,
+                    judgement.independent,
+                    self.trainer.objective,
+                    self.callbacks.noticed,
                 )
         if outcome.stop != INTERRUPTED and outcome.failure is None and not self.keep_checkpoint:
             self._trim()

@@ -56,14 +56,18 @@ class Comparison:
 
 def evaluation_axes(problem: Problem) -> dict[str, Array]:
     """Regular grid axes over the domain, ends included."""
-    domain = problem.domain
-    points = POINTS.get(domain.dimensions, 7)
-    return {
-        name: np.linspace(
-            *domain.interval(name), (points + 1) // 2 if name == domain.time else points
-        )
-        for name in domain.names
-    }
+    points = POINTS.get(problem.domain.dimensions, 7)
+    return {name: _axis(problem, name, points) for name in problem.domain.names}
+
+
+def fine_axis(problem: Problem, name: str) -> Array:
+    """Return points along one coordinate, as many as there are with two."""
+    return _axis(problem, name, POINTS[2])
+
+
+def _axis(problem: Problem, name: str, points: int) -> Array:
+    count = (points + 1) // 2 if name == problem.domain.time else points
+    return np.linspace(*problem.domain.interval(name), count)
 
 
 def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, Comparison]:
@@ -104,7 +108,8 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     """
     if not problem.has("solution"):
         return {}
-    true = {name: math.nan if c.true is None else c.true for name, c in problem.learned().items()}
+    known = problem.true_values().items()
+    true = {name: math.nan if value is None else value for name, value in known}
     exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
     own = {name: column.clone() for name, column in columns.items()}
     with torch.no_grad():
@@ -154,6 +159,17 @@ def _by_field(found: Any, fields: tuple[str, ...], what: str) -> dict[str, Any]:
         if len(fields) == 1 and found is None:
             raise ProblemError(f"{what} must give a tensor of shape (N,), not None")
     return {field: named[field] for field in fields if named.get(field) is not None}
+
+
+def has_reference(problem: Problem) -> bool:
+    """Return whether there is a solution that errors can be measured against.
+
+    Raises:
+        ProblemError: see `reference_values`.
+    """
+    domain, inside = problem.domain, np.array([[0.25], [0.5], [0.75]])
+    points = torch.from_numpy(domain.lower + inside * (domain.upper - domain.lower))
+    return bool(reference_values(problem, dict(zip(domain.names, points.unbind(1), strict=True))))
 
 
 def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:

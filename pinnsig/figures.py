@@ -8,13 +8,16 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from pinnsig.drawing import Measured, measurements, planes
 from pinnsig.errors import FigureError
 from pinnsig.evaluation import Comparison
 from pinnsig.judging import Independent
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
+from pinnsig.objective import Objective
 from pinnsig.plots import (
     activations_figure,
+    coefficients_figure,
     loss_figure,
     residual_figure,
     save_figure,
@@ -32,15 +35,20 @@ def draw_figures(
     directory: RunDirectory,
     comparisons: Mapping[str, Comparison],
     independent: Independent | None = None,
+    objective: Objective | None = None,
     tell: Tell | None = None,
 ) -> list[Path]:
-    """Draw losses, solution and slices of a run, and its residuals; returns the files.
+    """Draw losses, solution and slices of a run, residuals and what it learned.
 
     Args:
         directory: the run.
         comparisons: every field on a grid.
         independent: residuals at independent points.
+        objective: whose model and data are drawn in full; None leaves figures at the grid's points.
         tell: told of each figure that cannot be drawn or written; None raises.
+
+    Returns:
+        The files.
 
     Raises:
         FigureError: a figure cannot be drawn or written.
@@ -48,10 +56,24 @@ def draw_figures(
     figures: dict[str, Callable[[], Figure]] = {
         "loss.png": lambda: loss_figure(list(directory.metrics()))
     }
-    for field, comparison in comparisons.items():
-        suffix = f"_{field}" if len(comparisons) > 1 else ""
-        figures[f"solution{suffix}.png"] = lambda c=comparison: solution_figure(c)
-        figures[f"slices{suffix}.png"] = lambda c=comparison: slices_figure(c)
+    maps = cuts = comparisons
+    measured: Mapping[str, Measured] = {}
+    if objective is not None:
+        problem = objective.model.problem
+        maps, cuts = planes(objective.model, comparisons)
+        measured = measurements(problem, objective.sites)
+        if true := problem.true_values():
+            figures["coefficients.png"] = lambda: coefficients_figure(
+                list(directory.metrics()), true
+            )
+    for field, comparison in maps.items():
+        suffix = f"_{field}" if len(maps) > 1 else ""
+        data = measured.get(field)
+        figures[f"solution{suffix}.png"] = lambda c=comparison, d=data: solution_figure(
+            c, measured=d
+        )
+        if len(comparison.axes) > 1:  # the same curves else
+            figures[f"slices{suffix}.png"] = lambda c=cuts[field]: slices_figure(c)
     if independent is not None:
         names = list(next(iter(comparisons.values())).axes)
         points, sizes = independent.points, independent.sizes

@@ -19,9 +19,15 @@ from pinnsig.problem.names import parse_quantity
 class Model(nn.Module):
     """What is trained, saved and asked for predictions.
 
-    A coefficient declared `learn=True` becomes a parameter: theta with value c0 * exp(theta) if
-    its rule keeps it positive, c0 + |c0| * theta otherwise (c0 + theta where c0 is 0); theta
-    starts at zero.
+    A coefficient declared `learn=True` becomes a parameter theta, which starts at zero; its value
+    is that of a bijection onto what the coefficient may be (`pinnsig.problem.bijections`).
+
+    Attributes:
+        start: what learned coefficients start at.
+        bijections: from the parameters to their values.
+
+    Raises:
+        ProblemError: the network's type has no number between a coefficient's limits.
     """
 
     def __init__(self, problem: Problem, network: nn.Module) -> None:
@@ -30,20 +36,23 @@ class Model(nn.Module):
         self.network = network
         like = next(network.parameters())
         self.start = {name: float(getattr(problem, name)) for name in problem.learned()}
+        learned = problem.learned()
+        self.bijections = {name: learned[name].bijection(c0) for name, c0 in self.start.items()}
+        for name, bijection in self.bijections.items():
+            least, largest = bijection.range(like.dtype)
+            if least > largest:
+                raise ProblemError(f"{name}: {like.dtype} has no number between its limits")
         self.unknowns = nn.ParameterDict(
             {name: nn.Parameter(like.new_zeros(())) for name in self.start}
         )
 
     def coefficients(self) -> dict[str, Tensor]:
         """The learned coefficients, each of shape (), differentiable in the parameters."""
-        found = {}
-        for name, c0 in self.start.items():
-            theta = self.unknowns[name]
-            if self.problem.learned()[name].positive:
-                found[name] = c0 * torch.exp(theta)
-            else:
-                found[name] = c0 + (abs(c0) or 1.0) * theta
-        return found
+        return {name: b.value(self.unknowns[name]) for name, b in self.bijections.items()}
+
+    def coefficient_values(self) -> dict[str, float]:
+        """The learned coefficients as plain numbers."""
+        return {name: float(value.detach()) for name, value in self.coefficients().items()}
 
     def bound(self) -> Problem:
         """A copy of the problem with the learned coefficients as they stand, as constants."""

@@ -119,7 +119,7 @@ def result_data(
         "suspicious": suspicions(comparisons, best, at_start["loss"], judgement, settings.preset),
         "loss_at_start": at_start["loss"],
         "relative_l2_at_start": at_start["relative_l2"],
-        "coefficients": {k: float(v.detach()) for k, v in parts.model.coefficients().items()},
+        "coefficients": {name: c.as_dict() for name, c in judgement.coefficients.items()},
         "iterations": sum(phase.iterations for phase in outcome.phases),
         "evaluations": objective.evaluations,
         "stop": outcome.stop,

@@ -16,7 +16,7 @@ from pinnsig.callbacks import Callback, Callbacks
 from pinnsig.drawn import Drawn
 from pinnsig.ending import Ending, failing_term, is_memory, one_line
 from pinnsig.errors import PinnsigError, RunError, SettingsError, TrainingError
-from pinnsig.evaluation import compare, relative_l2
+from pinnsig.evaluation import compare, has_reference, relative_l2
 from pinnsig.figures import draw_initial_activations
 from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
@@ -75,8 +75,11 @@ class Run:
         self.notices: list[str] = []
         settings = parts.settings
         limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
-        if settings.stop_error is not None and not parts.problem.has("solution"):
-            raise SettingsError("stop_error: the problem has no solution to measure it against")
+        if any(limit is not None for limit in limited) and not has_reference(parts.problem):
+            raise SettingsError(
+                "stop_error: the problem has no solution to measure it against, or one that "
+                "depends on a learned coefficient whose true value is not given (true=)"
+            )
         made = self._trainer(settings.error_every or (ERROR_EVERY if any(limited) else 0))
         self.trainer = guarded(parts.problem, "residual or a condition", made)
 

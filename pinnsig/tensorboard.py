@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TensorBoard(Callback):
-    """Writes losses, terms, learning rate, errors and weights as scalars over all iterations.
+    """Writes all that is known of each iteration as scalars: losses, terms, coefficients, ...
 
     Args:
         folder: where the event files go; None means `tensorboard` in the run directory.
@@ -49,6 +49,7 @@ class TensorBoard(Callback):
             "learning rate": record.learning_rate,
             "relative L2 error": record.relative_l2,
             **{f"terms/{name}": value for name, value in record.terms.items()},
+            **{f"coefficients/{name}": c for name, c in (record.coefficients or {}).items()},
             **{f"weights/{name}": value for name, value in (record.weights or {}).items()},
         }
         for name, value in numbers.items():

@@ -175,9 +175,11 @@ def test_a_learned_coefficient_moves_and_is_reported(runs: Path, heat: Path):
     text = heat.read_text(encoding="utf-8").replace("above=0.0", "above=0.0, learn=True")
     heat.write_text(text, encoding="utf-8")
     result = pinnsig.solve(heat, runs=runs, **{**QUICK, "adam": 20})
-    assert result.coefficients["k"] != 0.1
+    assert result.coefficients["k"]["value"] != 0.1
     loaded = pinnsig.load(result.path)
-    assert loaded.model.coefficients()["k"].item() == pytest.approx(result.coefficients["k"])
+    assert loaded.model.coefficients()["k"].item() == pytest.approx(
+        result.coefficients["k"]["value"]
+    )
     config = json.loads((result.path / "config.json").read_text(encoding="utf-8"))
     assert config["set"]["k"] == 0.1  # where it started
 

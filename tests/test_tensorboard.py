@@ -36,6 +36,13 @@ def test_every_iteration_is_there(solve: Cli):
     assert [step for step, _ in found["relative L2 error"]] == [0, 3, 6]
 
 
+def test_learned_coefficients_are_there(solve: Cli):
+    result = solve("inverse-heat", "--tensorboard", "--json").json()
+    found = scalars(Path(result["run"]) / "tensorboard")["coefficients/k"]
+    assert found[0] == (0, pytest.approx(0.1))
+    assert len(found) == 7
+
+
 def test_a_folder_of_ones_own(runs: Path, tmp_path: Path):
     folder = tmp_path / "board"
     pinnsig.solve("burgers", runs=runs, figures=False, callbacks=[TensorBoard(folder)], **SMALL)

@@ -12,8 +12,9 @@ import torch
 
 from pinnsig.cli.benching import bench
 from pinnsig.cli.describing import activations, check_activation, init, problems
-from pinnsig.cli.finished import plot, predict, show
+from pinnsig.cli.finished import plot, predict
 from pinnsig.cli.papering import paper
+from pinnsig.cli.showing import show
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.streams import Forgiving, keep_descriptors

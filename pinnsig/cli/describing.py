@@ -1,5 +1,6 @@
 """Commands that describe without training: problems, activations, init, check-activation."""
 
+import inspect
 from typing import Any
 
 import click
@@ -8,11 +9,11 @@ import torch
 from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
 from pinnsig.building import build_initializer
 from pinnsig.cli.options import setting_options
-from pinnsig.cli.output import print_json, print_pairs, print_table
+from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.errors import ProblemError
 from pinnsig.jets.fields import guarded
 from pinnsig.objective import make_blocks
-from pinnsig.problem import Problem, problem_class, problem_entries
+from pinnsig.problem import Choice, Coefficient, Problem, problem_class, problem_entries
 from pinnsig.sampling import Counts, draw_sites
 from pinnsig.settings import Settings, check_settings
 
@@ -33,28 +34,32 @@ def problems(name: str | None, as_json: bool) -> None:
         _describe(name, as_json)
         return
     found = {}
-    for name in problem_entries():
+    for known in problem_entries():
         try:
-            found[name] = _facts(problem_class(name))
+            found[known] = _facts(problem_class(known))
         except ProblemError as error:  # another package's fault must not hide the others
             click.echo(f"notice: {error}", err=True)
     if as_json:
         print_json(found)
         return
     rows = []
-    for name, p in found.items():
-        values = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}"
-                           for k, v in p["settings"].items())  # fmt: skip
-        rows.append((name, p["domain"], values, p["about"]))
+    for known, p in found.items():
+        values = ", ".join(
+            f"{key}={number(value)}{' (learned)' if key in p['learned'] else ''}"
+            for key, value in p["settings"].items()
+        )
+        rows.append((known, p["domain"], values, p["about"].partition("\n")[0]))
     print_table(("problem", "domain", "settings", "about"), rows)
 
 
 def _facts(kind: type[Problem]) -> dict[str, Any]:
+    learned = {name: {"start": c.default, "true": c.true} for name, c in kind.learned().items()}
     return {
         "fields": list(kind.fields),
         "domain": str(kind.domain),
         "settings": {key: setting.default for key, setting in kind.settings().items()},
-        "about": (kind.__doc__ or "").strip().partition("\n")[0],
+        "learned": learned,
+        "about": inspect.cleandoc(kind.__doc__ or ""),
     }
 
 
@@ -66,9 +71,25 @@ def _describe(name: str, as_json: bool) -> None:
     if as_json:
         print_json({**facts, "terms": terms})
         return
-    settings = ", ".join(f"{key}={value}" for key, value in facts["settings"].items())
-    shown = {"problem": name, "about": facts["about"], "fields": ", ".join(facts["fields"])}
-    print_pairs({**shown, "domain": facts["domain"], "settings": settings or "none"})
+    click.echo(f"{facts['about']}\n")
+    print_pairs(
+        {
+            "fields": ", ".join(kind.fields),
+            "domain": facts["domain"],
+            "solution": "known" if problem.has("solution") else "not known",
+        }
+    )
+    rows = []
+    for key, setting in kind.settings().items():
+        words = ""
+        if isinstance(setting, Coefficient):
+            words = "; ".join(filter(None, (setting.rule, setting.learning)))
+        elif isinstance(setting, Choice):
+            words = " or ".join(setting.options)
+        rows.append((key, setting.default, words))
+    if rows:
+        click.echo()
+        print_table(("setting", "default", ""), rows)
     click.echo()
     print_table(("term", "group"), terms.items())
 

@@ -1,4 +1,4 @@
-"""Commands on finished runs: show, plot, predict."""
+"""Commands on finished runs: plot, predict."""
 
 import csv
 import math
@@ -6,14 +6,13 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import torch
 
 from pinnsig.building import build
-from pinnsig.cli.output import number, print_json, print_pairs, print_table
+from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
 from pinnsig.drawn import first_sites
 from pinnsig.errors import OutsideDomainWarning, RunError
@@ -22,62 +21,10 @@ from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.judging import judge_residuals
 from pinnsig.loading import TrainedModel, load
 from pinnsig.objective import Objective
-from pinnsig.run_state import run_state
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 
 RUN = click.argument("run", type=click.Path(path_type=Path))
-
-
-@click.command()
-@RUN
-@click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
-def show(run: Path, as_json: bool) -> None:
-    """Show the result of a finished run.
-
-    RUN is its directory, such as runs/burgers/20260131-120000-1a2b3c.
-    """
-    state = run_state(run)
-    if state.result is None:
-        raise RunError(state.text)
-    result = state.result
-    if as_json:
-        print_json(result)
-        return
-    print_pairs({key: v for key, v in result.items() if not isinstance(v, dict | list)})
-    for name, head in (
-        ("terms", ("term", "mean square")),
-        ("coefficients", ("coefficient", "learned value")),
-    ):
-        if result.get(name):
-            click.echo()
-            print_table(head, result[name].items())
-    _print_errors(result)
-    if result.get("phases"):
-        click.echo()
-        head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
-        print_table(head, [tuple(phase.values()) for phase in result["phases"]])
-    for doubt in result.get("suspicious", ()):
-        click.echo(f"\nsuspicious: {doubt}")
-
-
-def _print_errors(result: dict[str, Any]) -> None:
-    """Errors by field of a system, and what the residuals are at independent points."""
-    fields = result.get("errors", {}).get("fields", {})
-    if len(fields) > 1:
-        click.echo()
-        head = ("field", "relative_l2", "max_error", "estimated")
-        print_table(head, [(name, *(own.get(k) for k in head[1:])) for name, own in fields.items()])
-    terms = (result.get("independent") or {}).get("terms", {})
-    if terms:
-        click.echo()
-        head = ("at independent points", "mean square", "of training's", "largest", "at")
-        print_table(head, [_independent_row(name, own) for name, own in terms.items()])
-
-
-def _independent_row(name: str, own: dict[str, Any]) -> tuple[Any, ...]:
-    place = ", ".join(f"{key}={number(value)}" for key, value in own["at"].items())
-    return name, own["mean_square"], own["ratio"], own["largest"], place
 
 
 @click.command()
@@ -103,7 +50,7 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
     sites = first_sites(directory, settings, start.problem)
     objective = Objective(trained.model, "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)
-    paths = draw_figures(directory, compare(trained.model), residuals)
+    paths = draw_figures(directory, compare(trained.model), residuals, objective)
     points = torch.as_tensor(sites["residual"].points).to(next(start.parameters()))
     for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)

@@ -81,8 +81,9 @@ def progress(quiet: bool) -> Silent:
 
 
 def _details(record: Record) -> str:
-    """Every term, and the error where it was measured."""
+    """Every term, learned coefficients, and the error where it was measured."""
     terms = [f"{name} {value:.2e}" for name, value in record.terms.items()]
+    terms += [f"{name} = {value:.6g}" for name, value in (record.coefficients or {}).items()]
     if record.relative_l2 is not None:
         terms.append(f"relative L2 {record.relative_l2:.2e}")
     return "  ".join(terms)

@@ -15,6 +15,7 @@ from pinnsig.callbacks import Callback
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
+from pinnsig.cli.showing import print_coefficients
 from pinnsig.settings import COUNTS, PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
@@ -137,6 +138,8 @@ def _run(
         print_json(result.data)
     else:
         print_pairs(_summary(result.data))
+        if result.data["coefficients"]:
+            print_coefficients(result.data["coefficients"])
     if result.stop == INTERRUPTED:
         context.exit(128 + (talk.signal or signal.SIGINT))
     if not is_finite_end(result.data) or result.path != talk.path:

@@ -25,7 +25,7 @@ from pinnsig.sweeps.table import DONE
 
 INCOMPLETE = 1
 RUNNING = ("workers", "batch", "retry", "figures", "keep_checkpoints")
-RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
+RESULTS = ("status", "best_loss", "relative_l2", "learned", "seconds", "stop")
 
 
 @click.command()
@@ -116,6 +116,8 @@ def sweep(
 def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:
     """Print the settings that vary, and some columns."""
     names = [*table.varied, *columns]
+    if all(row["learned"] is None for row in table):
+        names = [name for name in names if name != "learned"]
     print_table(names, ([row[name] for name in names] for row in table))
 
 

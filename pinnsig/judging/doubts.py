@@ -61,6 +61,7 @@ def suspicions(
         *_overfitting(found, error),
         *_unknown(known, found),
         *_flat(comparisons, error),
+        *_coefficients(found),
         *found.failures,
     ]
 
@@ -134,6 +135,23 @@ def _unknown(known: float | None, found: Judgement) -> Iterator[str]:
     failed = any("estimate" in failure for failure in found.failures)
     if known is None and found.estimate is None and not failed:
         yield "the error is not known: the residual at independent points tells nothing of it"
+
+
+def _coefficients(found: Judgement) -> Iterator[str]:
+    """Learned coefficients that have come to a limit, or are far off."""
+    for name, learned in found.coefficients.items():
+        if learned.limit is not None:
+            yield (
+                f"{name} ended at its limit {learned.limit:.6g}: data and equation may ask for "
+                "more than it allows; try another limit, or doubt them"
+            )
+        elif learned.true is not None and learned.off > LARGE_ERROR:
+            yield f"{name} = {learned.value:.6g} is not the true value, {learned.true:.6g}"
+        elif learned.true is None and learned.off > LARGE_ERROR:
+            yield (
+                f"{name} = {learned.value:.6g} is uncertain: by the residuals it is off by "
+                f"{learned.estimated:.2g}; try {LONGER}, more data"
+            )
 
 
 def _flat(comparisons: Mapping[str, Comparison], error: float | None) -> Iterator[str]:

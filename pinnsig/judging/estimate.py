@@ -1,7 +1,7 @@
 """The error of a solution, estimated from its residuals alone."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from pinnsig.judging.correction import (
     random_features,
 )
 from pinnsig.judging.points import by_residual, counts_like, independent_sites, moved, stream
+from pinnsig.model import Model
 from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
 
@@ -37,21 +38,23 @@ class Estimate:
         fields: the same for every field.
         unexplained: share of the residual, at points that were not used, that the correction e
             does not remove.
+        coefficients: the absolute error of every learned coefficient.
     """
 
     relative_l2: float
     fields: dict[str, float]
     unexplained: float
+    coefficients: dict[str, float] = field(default_factory=dict)
 
 
 def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     """Return the error that the residuals at independent points tell of; None if they do not.
 
     The correction e is the least-squares solution of F'(u) e = -F(u) over all terms, each scaled by
-    its own derivatives, in a space of functions that holds the network's tangent space (or a random
-    part of it) and random features (Chen, Chi, E and Yang, J. Mach. Learn. 1 (2022) 268). Its
-    damping is chosen by the residual that is left at further points. What is left is taken to
-    belong to an error of the same proportion.
+    its own derivatives, in a space that holds the network's tangent space (or a random part of it),
+    all learned coefficients, and random features (Chen, Chi, E and Yang, J. Mach. Learn. 1 (2022)
+    268). Its damping is chosen by the residual that is left at further points. What is left is
+    taken to belong to an error of the same proportion.
 
     Args:
         objective: the loss, in float64, at the parameters that are judged; its parameters are the
@@ -82,7 +85,8 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     fit, test = _balanced(*found)
     size = float(test.residual.norm())
     if size == 0:
-        return Estimate(0.0, dict.fromkeys(problem.fields, 0.0), 0.0)
+        certain = dict.fromkeys(model.start, 0.0)
+        return Estimate(0.0, dict.fromkeys(problem.fields, 0.0), 0.0, certain)
     left, direction = _best(fit, test)
     left /= size
     if not left < 1:
@@ -92,7 +96,19 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     grown = 1 / math.sqrt(1 - min(left, LEFT) ** 2)
     fields = {name: grown * _ratio(e[name], u[name] + e[name]) for name in e}
     whole = grown * _ratio(*(torch.cat(list(v.values())) for v in (e, {k: u[k] + e[k] for k in u})))
-    return Estimate(whole, fields, left)
+    learned = direction[len(basis.tangents) - len(model.start) : len(basis.tangents)]
+    off = {name: grown * change for name, change in _coefficient_changes(model, learned).items()}
+    return Estimate(whole, fields, left, off)
+
+
+def _coefficient_changes(model: Model, along: Tensor) -> dict[str, float]:
+    """How far learned coefficients move, to first order, as their parameters move by `along`."""
+    found = {}
+    with torch.enable_grad():
+        for (name, value), change in zip(model.coefficients().items(), along, strict=True):
+            (slope,) = torch.autograd.grad(value, model.unknowns[name])
+            found[name] = abs(float(slope * change))
+    return found
 
 
 def _ratio(e: Tensor, u: Tensor) -> float:

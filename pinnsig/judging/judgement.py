@@ -7,6 +7,7 @@ from typing import TypeVar
 import torch
 
 from pinnsig.judging.baseline import constant_loss, private, zero_loss
+from pinnsig.judging.coefficients import Learned, learned_coefficients
 from pinnsig.judging.estimate import Estimate, estimate_error
 from pinnsig.judging.independent import Independent, judge_residuals
 from pinnsig.objective import Objective
@@ -23,6 +24,7 @@ class Judgement:
         estimate: of the error.
         zero_loss, constant_loss: of the zero function and of the best constant, at the points of
             the training.
+        coefficients: what is known of every learned coefficient.
         failures: a line each.
     """
 
@@ -30,6 +32,7 @@ class Judgement:
     estimate: Estimate | None = None
     zero_loss: float | None = None
     constant_loss: float | None = None
+    coefficients: dict[str, Learned] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -74,4 +77,5 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
         lambda: judge_residuals(copied(), dict(trained), seed),
     )
     found.estimate = attempt("an estimate of the error", lambda: estimate_error(copied(), seed))
+    found.coefficients = learned_coefficients(objective.model, found.estimate)
     return found

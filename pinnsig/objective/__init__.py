@@ -1,6 +1,7 @@
 """The loss and its gradient, from a problem's terms at given points."""
 
 from pinnsig.objective.blocks import Block, BoundTerms, expressions, make_blocks
+from pinnsig.objective.dependence import check_learned
 from pinnsig.objective.loss import Evaluation, Objective
 from pinnsig.objective.weights import Weights
 
@@ -10,6 +11,7 @@ __all__ = [
     "Evaluation",
     "Objective",
     "Weights",
+    "check_learned",
     "expressions",
     "make_blocks",
 ]

@@ -23,7 +23,7 @@ def loss_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
         records: lines of the metrics log: `phase`, `iteration` (which starts again in each phase),
             `loss` and `terms` by name; None, or a value that is not finite, leaves a gap.
     """
-    x, phases = _iterations(records)
+    x, phases = iterations(records)
     names = list(dict.fromkeys(name for record in records for name in record["terms"]))
     terms = {name: finite([record["terms"].get(name) for record in records]) for name in names}
     total = finite([record["loss"] for record in records])
@@ -36,22 +36,27 @@ def loss_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
         colour = PALETTE[i % len(PALETTE)]
         _line(axis, x, values, name, color=colour, linestyle=dash, linewidth=1.1, alpha=0.9)
     log_axis(axis, [total, *terms.values()])
-    low, high = (x[0], x[-1]) if len(x) else (0.0, 0.0)
-    margin = max(0.01 * (high - low), 0.5)
-    axis.set_xlim(low - margin, high + margin)
-    _mark_phases(axis, phases, high - low)
-    axis.set_xlabel("iterations")
+    iteration_axis(axis, x)
+    mark_phases(axis, phases, x)
     axis.set_ylabel("loss")
-    axis.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     figure.legend(loc="outside right upper")
     return figure
 
 
-def _iterations(
+def iteration_axis(axis: Axes, x: NDArray[np.float64]) -> None:
+    """Make the horizontal axis one of iterations, just as long as `x`."""
+    low, high = (x[0], x[-1]) if len(x) else (0.0, 0.0)
+    margin = max(0.01 * (high - low), 0.5)
+    axis.set_xlim(low - margin, high + margin)
+    axis.set_xlabel("iterations")
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, min_n_ticks=1))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def iterations(
     records: Sequence[Mapping[str, Any]],
 ) -> tuple[NDArray[np.float64], list[tuple[float, str]]]:
-    """Iterations counted over all phases, and where each phase begins."""
+    """Return iterations counted over all phases, and where each phase begins."""
     x: list[float] = []
     phases: list[tuple[float, str]] = []
     offset, phase, last = 0.0, START, -1
@@ -73,14 +78,22 @@ def _line(axis: Axes, x: NDArray[Any], y: NDArray[Any], label: str, **style: Any
     axis.plot(x[alone], y[alone], "o", color=style["color"], markersize=4)
 
 
-def _mark_phases(axis: Axes, phases: Sequence[tuple[float, str]], width: float) -> None:
-    """A vertical line and a label above the axis where each phase begins."""
+def mark_phases(
+    axis: Axes,
+    phases: Sequence[tuple[float, str]],
+    x: NDArray[np.float64],
+    labels: bool = True,
+) -> None:
+    """Draw a vertical line where each phase begins, and its name above the axis."""
+    width = float(x[-1] - x[0]) if len(x) else 0.0
     level, previous = 0, None
     for place, name in phases:
         close = previous is not None and place - previous < LABEL_WIDTH * width
         level, previous = level + 1 if close else 0, place
         if place > 0:
             axis.axvline(place, color=FAINT, linewidth=1.0, linestyle=(0, (3, 3)), zorder=0.5)
+        if not labels:
+            continue
         axis.annotate(
             name,
             (place, 1.0),

@@ -7,7 +7,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pinnsig.plots.style import ERROR, finite, log_axis, new_figure, styled, symbol
+from pinnsig.plots.style import ERROR, finite, is_to_scale, log_axis, new_figure, styled, symbol
 from pinnsig.problem.domain import TIME_NAMES
 
 DECADES = 6  # of |r|, at most, below the largest
@@ -44,8 +44,12 @@ def residual_figure(
         axis.margins(x=0)
         return figure
     across, up = (1, 0) if names[1] in TIME_NAMES else (0, 1)
-    figure = new_figure(6.4, 4.2, title)
+    width, height = (float(np.ptp(points[:, i])) if len(points) else 0.0 for i in (across, up))
+    to_scale = is_to_scale(width, height, (names[across], names[up]))
+    figure = new_figure(6.4, 4.2, title, compressed=to_scale)
     axis = figure.subplots()
+    if to_scale:
+        axis.set_aspect("equal")
     largest = float(sizes[good].max(initial=0.0)) or 1.0
     least = float(sizes[good & (sizes > 0)].min(initial=largest))
     low = max(least, largest * 10.0**-DECADES)

@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from pinnsig.evaluation import Comparison
 from pinnsig.plots.style import (
+    DARK,
+    DATA,
     ERROR,
     PREDICTION,
     REFERENCE,
     finite,
+    is_to_scale,
     log_axis,
     new_figure,
     styled,
@@ -21,19 +25,29 @@ from pinnsig.plots.style import (
 from pinnsig.problem.domain import TIME_NAMES
 
 Array = NDArray[np.float64]
+Measured = tuple[Array, Array]
+NEAR = 0.02  # share of the range of data within which they belong to a plane
 ABSOLUTE_ERROR = "absolute error"
 
 
 @styled
-def solution_figure(comparison: Comparison, title: str = "") -> Figure:
-    """The prediction beside the reference and the absolute error, where there is a reference.
+def solution_figure(
+    comparison: Comparison, title: str = "", measured: Measured | None = None
+) -> Figure:
+    """Return the prediction beside the reference and the absolute error, if there is a reference.
 
     With two coordinates maps with time, if there is one, to the right; with one coordinate curves;
-    with more, maps over the first two at the middle of the others, as the title then says.
+    with more, maps over the first two at the middle of the others, as the title then says. Maps of
+    space are to scale.
+
+    Args:
+        comparison: the field to draw.
+        title: above all.
+        measured: points, shape (N, dimensions), and values there, shape (N,).
     """
     if len(comparison.axes) == 1:
-        return _curves(comparison, title)
-    return _maps(comparison, title)
+        return _curves(comparison, title, measured)
+    return _maps(comparison, title, measured)
 
 
 def middle(axis: Array) -> int:
@@ -50,7 +64,7 @@ def draw_curves(axis: Axes, x: Array, prediction: Array, reference: Array | None
     axis.grid(True)
 
 
-def _curves(comparison: Comparison, title: str) -> Figure:
+def _curves(comparison: Comparison, title: str, measured: Measured | None) -> Figure:
     ((name, x),) = comparison.axes.items()
     error = comparison.error
     figure = new_figure(6.4, 3.6 if error is None else 5.4, title)
@@ -62,13 +76,16 @@ def _curves(comparison: Comparison, title: str) -> Figure:
         log_axis(bottom, [error])
         bottom.set_ylabel(ABSOLUTE_ERROR)
     draw_curves(top, x, comparison.prediction, comparison.reference)
+    if measured is not None:
+        points, values = measured
+        top.plot(points[:, 0], values, "o", label="data", **DATA)
     top.set_ylabel(symbol(comparison.field), style="italic")
-    figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     bottom.set_xlabel(symbol(name), style="italic")
     return figure
 
 
-def _maps(comparison: Comparison, title: str) -> Figure:
+def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figure:
     names = list(comparison.axes)
     held = {name: middle(comparison.axes[name]) for name in names[2:]}
     if held:
@@ -88,7 +105,13 @@ def _maps(comparison: Comparison, title: str) -> Figure:
     if comparison.error is not None:
         panels[ABSOLUTE_ERROR] = comparison.error[cut]
 
-    figure = new_figure(1.1 + 3.9 * len(panels), 3.6, title)
+    wide, high = (float(np.ptp(comparison.axes[name])) for name in (across, up))
+    to_scale = is_to_scale(wide, high, (across, up))
+    height = 3.6
+    if to_scale:  # axes as high as their share of the width makes them
+        height = min(max(1.0 + 2.9 * high / wide, 2.4), 7.0) + 0.3 * bool(title)
+    height += 0.4 * (measured is not None)
+    figure = new_figure(1.1 + 3.9 * len(panels), height, title, compressed=to_scale)
     row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for axis, (label, values) in zip(row, panels.items(), strict=True):
         values = finite(values.T if across == names[0] else values)  # rows run to the right
@@ -105,6 +128,10 @@ def _maps(comparison: Comparison, title: str) -> Figure:
         axis.set_facecolor("#BBBBBB")  # what is not finite
         axis.set_title(f"{symbol(comparison.field)}: {label}")
         axis.set_xlabel(symbol(across), style="italic")
+        if to_scale:
+            axis.set_aspect("equal")
+    if measured is not None:
+        _draw_data(row[0], comparison, measured, (across, up), colours)
     row[0].set_ylabel(symbol(up), style="italic")
     # cells of "nearest" at the edge reach over it by half
     for name, limit in ((across, row[0].set_xlim), (up, row[0].set_ylim)):
@@ -112,6 +139,32 @@ def _maps(comparison: Comparison, title: str) -> Figure:
         if points[0] < points[-1]:
             limit(points[0], points[-1])
     return figure
+
+
+def _draw_data(
+    axis: Axes,
+    comparison: Comparison,
+    measured: Measured,
+    plane: tuple[str, str],
+    colours: dict[str, Any],
+) -> None:
+    """Measured values near the plane of a map as dots in the colours of the map."""
+    (points, values), names = measured, list(comparison.axes)
+    near = np.ones(len(points), dtype=bool)
+    for i, name in enumerate(names):
+        if name not in plane:
+            held = comparison.axes[name]
+            spread = float(np.ptp(points[:, i])) or 1.0
+            near &= np.abs(points[:, i] - held[middle(held)]) <= NEAR * spread
+    if not near.any():
+        return
+    x, y = (points[near, names.index(name)] for name in plane)
+    size = float(np.clip(1500 / near.sum(), 6, 30))
+    style: dict[str, Any] = {"clip_on": False, "zorder": 3}
+    axis.scatter(x, y, s=2.2 * size, c="white", linewidths=0, **style)  # seen on dark and bright
+    axis.scatter(x, y, s=size, c=values[near], edgecolors=DARK, linewidths=0.8, **colours, **style)
+    axis.figure.legend(handles=[Line2D([], [], linestyle="none", marker="o", label="data", **DATA)],
+                       loc="outside lower center")  # fmt: skip
 
 
 def _colours(values: Array) -> dict[str, Any]:

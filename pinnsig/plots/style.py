@@ -2,7 +2,7 @@
 
 import unicodedata
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pinnsig.problem.domain import TIME_NAMES
+
 DPI = 150
+LONGEST = 4.0  # sides of a map that is still drawn to scale
 
 # colours of Okabe and Ito, told apart with any colour vision; yellow is too pale for lines
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -22,6 +25,7 @@ FAINT = "#8A8A8A"
 REFERENCE: dict[str, Any] = {"color": PALETTE[0], "linestyle": "-", "linewidth": 2.2}
 PREDICTION: dict[str, Any] = {"color": PALETTE[1], "linestyle": (0, (4, 2)), "linewidth": 1.8}
 ERROR: dict[str, Any] = {"color": PALETTE[3], "linestyle": "-", "linewidth": 1.5}
+DATA: dict[str, Any] = {"color": DARK, "markersize": 4, "markerfacecolor": "white"}
 
 styled = matplotlib.rc_context(
     {
@@ -45,12 +49,30 @@ styled = matplotlib.rc_context(
 """Decorator: run a function under the look of this package, and restore the settings after it."""
 
 
-def new_figure(width: float, height: float, title: str = "") -> Figure:
-    """An empty figure of a size in inches, laid out so that nothing overlaps."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+def new_figure(width: float, height: float, title: str = "", compressed: bool = False) -> Figure:
+    """An empty figure of a size in inches, laid out so that nothing overlaps.
+
+    Args:
+        width, height: in inches.
+        title: above all.
+        compressed: whether axes of fixed proportions stand close together.
+    """
+    figure = Figure(figsize=(width, height), layout="compressed" if compressed else "constrained")
     if title:
         figure.suptitle(title, parse_math=False)
     return figure
+
+
+def is_to_scale(width: float, height: float, names: Sequence[str]) -> bool:
+    """Return whether a map over two coordinates is drawn to scale: space both, of like extent.
+
+    Args:
+        width, height: the extents of the coordinates.
+        names: of both.
+    """
+    if any(name in TIME_NAMES for name in names):
+        return False
+    return 0 < max(width, height) <= LONGEST * min(width, height)
 
 
 def symbol(name: str) -> str:

@@ -40,7 +40,11 @@ def label(name: str) -> str:
 
 @styled
 def spread_figure(
-    panels: Mapping[str, Mapping[str, Line]], metric: str, x: str, title: str = ""
+    panels: Mapping[str, Mapping[str, Line]],
+    metric: str,
+    x: str,
+    title: str = "",
+    lines_are: str = "",
 ) -> Figure:
     """Medians as lines over the full range as a band, on a log axis; a panel beside the other.
 
@@ -49,6 +53,7 @@ def spread_figure(
         metric: the column drawn.
         x: the setting along the horizontal axis; words stand side by side.
         title: above all.
+        lines_are: the setting whose values the lines have, which titles the legend.
     """
     rows, columns = _shape(len(panels))
     figure = new_figure(4.4 * columns + 0.4, 3.5 * rows + 0.7, title)
@@ -75,7 +80,8 @@ def spread_figure(
         handles |= {n: h for h, n in zip(*axis.get_legend_handles_labels(), strict=True)}
     if any(names):
         figure.legend(list(handles.values()), list(handles), loc="outside lower center",
-                      ncols=min(len(handles), 2 * columns))  # fmt: skip
+                      ncols=min(len(handles), 2 * columns),
+                      title=label(lines_are) if lines_are else None)  # fmt: skip
     return figure
 
 
@@ -179,7 +185,7 @@ def heat_figure(
         axis.remove()
     if mesh is not None:
         shown = list(grid.flat[: len(panels)])
-        figure.colorbar(mesh, ax=shown, label=f"{label(metric)}, median over seeds", pad=0.02)
+        figure.colorbar(mesh, ax=shown, label=f"{label(metric)},\nmedian over seeds", pad=0.02)
     return figure
 
 

@@ -76,6 +76,22 @@ class Problem:
         known = cls.settings().items()
         return {name: c for name, c in known if isinstance(c, Coefficient) and c.learn}
 
+    def true_values(self) -> dict[str, float | None]:
+        """The true value of every learned coefficient; None where it is not known.
+
+        Raises:
+            ProblemError: one is said to be held by what is no coefficient, or cannot be.
+        """
+        found: dict[str, float | None] = {}
+        for name, coefficient in self.learned().items():
+            true = coefficient.true
+            if isinstance(true, str):
+                if not isinstance(self.settings().get(true), Coefficient):
+                    raise ProblemError(f"{name}: true = {true!r} names no coefficient")
+                true = coefficient.check_true(getattr(self, true))
+            found[name] = true
+        return found
+
     def values(self) -> dict[str, float | str]:
         """The present value of every coefficient and choice, learned ones as plain numbers."""
         present = {name: getattr(self, name) for name in self.settings()}

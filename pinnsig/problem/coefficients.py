@@ -4,14 +4,16 @@ import math
 from typing import Any
 
 from pinnsig.errors import ProblemError
+from pinnsig.problem.bijections import Bijection
 
 
 class Setting:
     """A descriptor for one named setting of a problem; subclasses say which values are right."""
 
+    name = "?"
+
     def __init__(self, default: Any) -> None:
         self.default = default
-        self.name = "?"
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -37,10 +39,16 @@ class Coefficient(Setting):
         above: exclusive lower limit.
         minimum: inclusive lower limit.
         maximum: inclusive upper limit.
-        learn: unknown, to be found by training together with the network, starting at `default`
-            (an inverse problem). One that has to be positive is learned by its logarithm.
-        true: of a learned coefficient, the value that `solution` is meant for; None if unknown, and
-            then a solution that depends on it is no reference.
+        learn: unknown, to be found by training together with the network, starting at `default` or
+            at what it is set to (an inverse problem). It stays between its limits: each can be
+            approached and never crossed, so that it cannot start at one.
+        true: of a learned coefficient, the value that `solution` is meant for, or the name of the
+            coefficient that holds it; None if unknown, and then a solution that depends on it is no
+            reference.
+
+    Raises:
+        ProblemError: a value that is not a finite number or that the limits rule out, limits that
+            leave nothing between them, or a true value of what is not learned.
     """
 
     def __init__(
@@ -51,34 +59,70 @@ class Coefficient(Setting):
         minimum: float | None = None,
         maximum: float | None = None,
         learn: bool = False,
-        true: float | None = None,
+        true: float | str | None = None,
     ) -> None:
-        super().__init__(float(default))
-        self.true = true
-        self.above = above
-        self.minimum = minimum
-        self.maximum = maximum
+        self.name = "a coefficient"  # until it has one
+        limits = {"above": above, "minimum": minimum, "maximum": maximum}
+        for name, limit in limits.items():
+            if limit is not None and math.isnan(_number(name, limit)):
+                raise ProblemError(f"a coefficient's limit {name} = {limit} is no number")
+        self.above, self.minimum, self.maximum = above, minimum, maximum
         self.learn = learn
-
-    @property
-    def positive(self) -> bool:
-        """Whether its own rule keeps it above zero."""
-        return self.above is not None and self.above >= 0
+        lower = max((limit for limit in (above, minimum) if limit is not None), default=-math.inf)
+        self.limits = lower, math.inf if maximum is None else maximum
+        if self.limits[0] > self.limits[1] or (learn and self.limits[0] == self.limits[1]):
+            low, high = self.limits
+            raise ProblemError(f"nothing lies between a coefficient's limits {low:g} and {high:g}")
+        if true is not None and not learn:
+            raise ProblemError("true= belongs to a coefficient that is learned: add learn=True")
+        self.true = true if true is None or isinstance(true, str) else self.check_true(true)
+        super().__init__(self.check(default))
 
     def check(self, value: Any) -> float:
         """Return the value as a float.
 
         Raises:
-            ProblemError: not a finite number, or outside the limits.
+            ProblemError: not a finite number, outside the limits, or, if learned, at one of them.
         """
-        try:
-            if isinstance(value, str | bool):  # as a file may hold: "0.02", true
-                raise TypeError
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ProblemError(f"{self.name} = {value!r} is not a number") from None
+        number = self._allowed(value, f"{self.name} = ")
+        if self.learn and number in self.limits:
+            raise ProblemError(
+                f"{self.name} = {number:g} cannot be: it is learned between its limits, and would "
+                "never leave the one that it starts at"
+            )
+        return number
+
+    @property
+    def rule(self) -> str:
+        """What it may be, in words: "above 0, at most 1", or nothing."""
+        limits = {"above": self.above, "at least": self.minimum, "at most": self.maximum}
+        return ", ".join(f"{word} {x:g}" for word, x in limits.items() if x is not None)
+
+    @property
+    def learning(self) -> str:
+        """How it is learned, in words: "learned, starts at 0.1, true 0.2", or nothing."""
+        if not self.learn:
+            return ""
+        true = f"{self.true:g}" if isinstance(self.true, float) else self.true or "not known"
+        return f"learned, starts at {self.default:g}, true {true}"
+
+    def check_true(self, value: Any) -> float:
+        """Return a true value as a float.
+
+        Raises:
+            ProblemError: it is not finite, or the limits rule it out.
+        """
+        return self._allowed(value, "true = ")
+
+    def bijection(self, start: float) -> Bijection:
+        """Return the map by which it is learned from a start value."""
+        lower, upper = self.limits
+        return Bijection(start, lower, upper, self.above == lower, False)
+
+    def _allowed(self, value: Any, what: str) -> float:
+        number = _number(what.removesuffix(" = "), value)
         if not math.isfinite(number):
-            raise ProblemError(f"{self.name} = {value} is not finite")
+            raise ProblemError(f"{what}{value} is not finite")
         for limit, fails, words in (
             (self.above, lambda bound: number <= bound, "greater than"),
             (self.minimum, lambda bound: number < bound, "at least"),
@@ -86,8 +130,17 @@ class Coefficient(Setting):
         ):
             if limit is not None and fails(limit):
                 must = f"it must be {words} {limit:g}"
-                raise ProblemError(f"{self.name} = {number:g} cannot be: {must}")
+                raise ProblemError(f"{what}{number:g} cannot be: {must}")
         return number
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, str | bool):  # as a file may hold: "0.02", true
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ProblemError(f"{name} = {value!r} is not a number") from None
 
 
 class Choice(Setting):

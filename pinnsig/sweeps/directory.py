@@ -137,6 +137,7 @@ class SweepDirectory:
             "status": FAILED if failure and status != DONE else status,
             **shown,
             **{name: result.get(name) for name in FACTS},
+            "learned": _learned(result.get("coefficients") or {}),
             "suspicious": "; ".join(result.get("suspicious", ())) or None,
             "attempts": failure.get("attempts", 0) + failure.get("kills", 0) or None,
             "reason": failure.get("reason"),
@@ -224,6 +225,13 @@ def _name(grid: Grid) -> str:
     first = grid.values["problem"][0]
     file = problem_file(first)
     return f"{first if file is None else file.path.stem}-{digest}"
+
+
+def _learned(coefficients: dict[str, Any]) -> str | None:
+    """Learned coefficients as one text; None where there are none."""
+    values = {n: c["value"] for n, c in coefficients.items() if isinstance(c, dict)}
+    texts = [f"{n}={'-' if v is None else f'{v:.6g}'}" for n, v in values.items()]
+    return ", ".join(texts) or None
 
 
 def _plain(value: Any) -> Any:

@@ -93,7 +93,7 @@ def scale_figure(
             str(name): {place: rows.column(metric) for (place,), rows in line.groups([x]).items()}
             for (name,), line in _split(part, lines).items()
         }
-    return spread_figure(found, metric, x, _title(table, settings or {}))
+    return spread_figure(found, metric, x, _title(table, settings or {}), lines or "")
 
 
 def _split(table: SweepTable, name: str | None) -> dict[tuple[Any, ...], SweepTable]:
@@ -115,7 +115,7 @@ def _title(table: SweepTable, settings: dict[str, Any] | None = None) -> str:
 
 def _titled(names: Sequence[str], key: Sequence[Any]) -> str:
     return ", ".join(
-        str(value) if name in ("act", "init") else f"{name} = {value}"
+        str(value) if name in ("act", "init") else f"{name.removeprefix('set.')} = {value}"
         for name, value in zip(names, key, strict=True)
     )
 

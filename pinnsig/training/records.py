@@ -41,6 +41,7 @@ class Record:
         loss: with the weights that the user gave; `terms`: mean squares without weights.
         relative_l2: error against the solution, at the iterations at which it was measured.
         weights: loss weights by term, where a scheme changes them.
+        coefficients: learned coefficients, after the iteration; None where there are none.
     """
 
     phase: str
@@ -56,6 +57,7 @@ class Record:
     seconds: float
     relative_l2: float | None = None
     weights: dict[str, float] | None = None
+    coefficients: dict[str, float] | None = None
 
 
 @dataclass

@@ -316,4 +316,5 @@ class Trainer:
             seconds=self.seconds,
             relative_l2=error,
             weights=None if self.weighting is None else self.weighting.shown(),
+            coefficients=self.objective.model.coefficient_values() or None,
         )

@@ -37,6 +37,17 @@ def test_one_problem_with_its_terms(cli: Cli, heat: Path):
     assert "no problem is called" in cli("problems", "nothing").complaint()
 
 
+def test_one_problem(cli: Cli):
+    shown = cli("problems", "inverse-heat").out
+    assert "exp(-k pi" in shown
+    assert "above 0; learned, starts at 0.1, true k_true" in shown
+    found = cli("problems", "inverse-heat", "--json").json()
+    assert found["learned"] == {"k": {"start": 0.1, "true": "k_true"}}
+    assert "call or put" in cli("problems", "black-scholes").out
+    assert "k=0.1 (learned), k_true=0.2" in cli("problems").out
+    assert "did you mean burgers" in cli("problems", "burger").complaint()
+
+
 def test_a_broken_plug_in_does_not_hide_the_other_problems(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ):

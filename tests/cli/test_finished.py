@@ -1,4 +1,4 @@
-"""show, plot and predict."""
+"""plot and predict."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pinnsig
-from tests.conftest import Cli, Outcome, strict_json
+from tests.conftest import Cli, Outcome
 
 
 def table(outcome: Outcome) -> dict[str, list[float]]:
@@ -22,23 +22,6 @@ def table(outcome: Outcome) -> dict[str, list[float]]:
 def copied(finished: Path, tmp_path: Path) -> Path:
     """A finished run that a test may damage."""
     return Path(shutil.copytree(finished, tmp_path / "copied"))
-
-
-def test_show(cli: Cli, finished: Path):
-    shown = cli("show", finished)
-    assert shown.code == 0
-    for text in ("best_loss", "relative_l2", "residual", "boundary", "adam", "iterations done"):
-        assert text in shown.out
-    written = strict_json((finished / "result.json").read_text(encoding="utf-8"))
-    assert cli("show", finished, "--json").json() == written
-
-
-def test_show_lists_learned_coefficients(cli: Cli, solve: Cli, heat: Path):
-    text = heat.read_text(encoding="utf-8").replace("above=0.0", "above=0.0, learn=True")
-    heat.write_text(text, encoding="utf-8")
-    result = solve(heat, "--json").json()
-    assert result["coefficients"]["k"] > 0
-    assert "learned value" in cli("show", result["run"]).out
 
 
 def test_plot_draws_all_figures_again(cli: Cli, copied: Path):
@@ -166,7 +149,7 @@ def test_predict_a_wrong_file(cli: Cli, finished: Path, tmp_path: Path, text: st
     assert part in cli("predict", finished, "--csv", points).complaint()
 
 
-@pytest.mark.parametrize("command", ["show", "plot", "predict"])
+@pytest.mark.parametrize("command", ["plot", "predict"])
 def test_what_is_no_run(cli: Cli, tmp_path: Path, command: str):
     point = ("--at", "x=0", "t=0") if command == "predict" else ()
     assert "no run directory" in cli(command, tmp_path, *point).complaint()
@@ -195,13 +178,12 @@ def test_weights_of_another_network(cli: Cli, copied: Path):
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[]"])
-@pytest.mark.parametrize(("command", "name"), [("show", "result.json"), ("plot", "config.json")])
-def test_damaged_json(cli: Cli, copied: Path, command: str, name: str, content: str | None):
+def test_damaged_json(cli: Cli, copied: Path, content: str | None):
     if content is None:
-        (copied / name).unlink()
+        (copied / "config.json").unlink()
     else:
-        (copied / name).write_text(content, encoding="utf-8")
-    assert name in cli(command, copied).complaint()
+        (copied / "config.json").write_text(content, encoding="utf-8")
+    assert "config.json" in cli("plot", copied).complaint()
 
 
 def test_a_run_without_its_log(cli: Cli, copied: Path):

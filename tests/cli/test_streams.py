@@ -102,7 +102,7 @@ def test_a_fault_of_our_own_is_one_line_and_the_trace_on_request(
     def fail(path: Path) -> None:
         raise KeyError("lost")
 
-    monkeypatch.setattr("pinnsig.cli.finished.run_state", fail)
+    monkeypatch.setattr("pinnsig.cli.showing.run_state", fail)
     monkeypatch.setenv("PINNSIG_DEBUG", debug)
     done = cli("show", finished)
     assert done.code == 1

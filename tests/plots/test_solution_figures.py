@@ -123,3 +123,37 @@ def test_slices_without_time_cut_the_last_coordinate():
     assert figure.axes[0].get_title() == "y = 1"
     np.testing.assert_array_equal(figure.axes[0].lines[1].get_ydata(), data.prediction[:, -1])
     assert len(slices_figure(comparison("x", reference=False)).axes[0].lines) == 1
+
+
+def test_maps_of_space_are_to_scale_those_with_time_are_not():
+    assert [a.get_aspect() for a in panels(solution_figure(comparison("x", "y")))] == [1.0] * 3
+    assert [a.get_aspect() for a in panels(solution_figure(comparison("x", "t")))] == ["auto"] * 3
+    long = comparison("x", "y")
+    long.axes["y"] = 10 * long.axes["y"]  # a channel would be a line
+    assert panels(solution_figure(long))[0].get_aspect() == "auto"
+
+
+def test_measured_values_lie_at_their_places_in_the_colours_of_the_map():
+    data = comparison("x", "t")
+    points, values = np.array([[0.5, -0.25], [1.0, 1.0]]), np.array([0.3, -0.7])
+    axis = panels(solution_figure(data, measured=(points, values)))[0]
+    mesh, _, dots = axis.collections
+    np.testing.assert_array_equal(dots.get_offsets(), points[:, ::-1])  # time to the right
+    np.testing.assert_array_equal(np.asarray(dots.get_array()), values)
+    assert (dots.get_cmap().name, dots.get_clim()) == (mesh.get_cmap().name, mesh.get_clim())
+
+
+def test_of_more_coordinates_those_near_the_plane_are_drawn():
+    data = comparison("x", "y", "t")
+    points = np.array([[0.1, 0.2, 0.0], [0.3, 0.4, 0.01], [0.5, 0.6, 1.0], [0.7, 0.8, -1.0]])
+    axis = panels(solution_figure(data, measured=(points, np.arange(4.0))))[0]
+    np.testing.assert_array_equal(axis.collections[-1].get_offsets(), points[:2, :2])
+    nowhere = panels(solution_figure(data, measured=(points[2:], np.arange(2.0))))[0]
+    assert len(nowhere.collections) == 1
+
+
+def test_measured_values_along_one_coordinate_are_dots():
+    measured = np.array([[0.0], [0.5]]), np.array([0.1, 0.9])
+    top = solution_figure(comparison("x"), measured=measured).axes[0]
+    (dots,) = (line for line in top.lines if line.get_label() == "data")
+    np.testing.assert_array_equal(dots.get_xydata(), [[0.0, 0.1], [0.5, 0.9]])

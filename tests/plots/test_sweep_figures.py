@@ -28,6 +28,9 @@ def test_medians_are_lines_on_a_log_axis_with_the_range_around():
     assert eoc.get_color() == left.get_lines()[1].get_color()  # the same name in every panel
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["calibrated", "eoc"]
+    assert legend.get_title().get_text() == ""
+    (legend,) = spread_figure(PANELS, "best_loss", "scale", "burgers", "init").legends
+    assert legend.get_title().get_text() == "initialiser"
 
 
 def test_words_stand_side_by_side_and_wide_numbers_on_a_log_axis(tmp_path):

@@ -62,10 +62,70 @@ def test_setting_later_is_checked_too():
 
 def test_learned_coefficients_become_tensors():
     assert list(Heat.learned()) == ["source"]
-    assert (Heat.nu.positive, Heat.source.positive) == (True, False)
     problem = Heat()
     value = torch.tensor(0.75, requires_grad=True)
     problem = problem.bound({"source": value})
     assert problem.source is value
     assert problem.values()["source"] == 0.75
     assert type(problem.values()["source"]) is float
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            {"default": -1.0, "above": 0.0},
+            "a coefficient = -1 cannot be: it must be greater than 0",
+        ),
+        ({"default": "0.1"}, "a coefficient = '0.1' is not a number"),
+        ({"default": math.nan}, "a coefficient = nan is not finite"),
+        ({"default": 0.0, "minimum": 0.0, "learn": True}, "never leave the one that it starts at"),
+        ({"default": 1.0, "maximum": 1.0, "learn": True}, "never leave the one that it starts at"),
+        ({"default": 0.5, "minimum": 1.0, "maximum": 0.0}, "nothing lies between"),
+        ({"default": 1.0, "minimum": 1.0, "maximum": 1.0, "learn": True}, "nothing lies between"),
+        ({"default": 1.0, "above": math.nan}, "above = nan is no number"),
+        ({"default": 1.0, "maximum": "2"}, "maximum = '2' is not a number"),
+        ({"default": 1.0, "learn": True, "true": math.inf}, "true = inf is not finite"),
+        ({"default": 1.0, "learn": True, "true": -1.0, "above": 0.0}, "true = -1 cannot be"),
+        ({"default": 1.0, "true": 2.0}, "true= belongs to a coefficient that is learned"),
+    ],
+)
+def test_a_definition_that_cannot_be_is_refused(arguments, words):
+    with pytest.raises(ProblemError) as caught:
+        Coefficient(**arguments)
+    assert words in str(caught.value)
+
+
+def test_a_fixed_coefficient_may_stand_at_its_limit():
+    assert Coefficient(0.0, minimum=0.0).default == 0.0
+    assert Coefficient(1.0, minimum=1.0, maximum=1.0).default == 1.0
+
+
+class Held(Heat):
+    k = Coefficient(0.1, minimum=0.0, learn=True, true="k_true")
+    k_true = Coefficient(0.2)
+    lost = Coefficient(0.1, learn=True, true=0.3)
+
+
+def test_a_true_value_may_be_another_coefficients():
+    assert Held().true_values() == {"k": 0.2, "lost": 0.3, "source": None}
+    assert Held(k_true=0.5, k=0.4).true_values()["k"] == 0.5
+    with pytest.raises(ProblemError, match="true = -1 cannot be: it must be at least 0"):
+        Held(k_true=-1.0).true_values()
+    with pytest.raises(ProblemError, match="k = 0 cannot be: it is learned between its limits"):
+        Held(k=0.0)
+
+    class Misspelt(Heat):
+        k = Coefficient(0.1, learn=True, true="kind")
+
+    with pytest.raises(ProblemError, match="k: true = 'kind' names no coefficient"):
+        Misspelt().true_values()
+
+
+def test_rules_and_learning_in_words():
+    assert (Held.k.rule, Held.k.learning) == (
+        "at least 0", "learned, starts at 0.1, true k_true",
+    )  # fmt: skip
+    assert Held.lost.learning == "learned, starts at 0.1, true 0.3"
+    assert Heat.source.learning == "learned, starts at 0.1, true not known"
+    assert (Heat.shift.rule, Heat.nu.learning) == ("at least -1, at most 2", "")

@@ -1,0 +1,107 @@
+"""`pinnsig show`: the result of a run, what is known of one that has none, a table of many."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pinnsig.cli.output import number, print_json, print_pairs, print_table
+from pinnsig.cli.sweeping import RESULTS, print_rows
+from pinnsig.overview import is_overview, overview, progress_so_far
+from pinnsig.run_state import FINISHED_RUN, run_state
+from pinnsig.runs import RunDirectory
+from pinnsig.sweeps import SweepDirectory
+
+ROW = ("run", "problem", "act", "init", "loss", "error", "stop", "date")
+OF_SWEEPS = (*RESULTS, "run")
+COEFFICIENT = ("value", "start", "true", "error", "estimated")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
+def show(run: Path, as_json: bool) -> None:
+    """Show the result of a run, or a table of runs.
+
+    RUN is a run's directory, such as runs/burgers/20260131-120000-1a2b3c; that of a sweep; or a
+    folder with runs in it, such as runs.
+    """
+    if SweepDirectory.is_sweep(run):
+        _show_sweep(run, as_json)
+    elif run.is_dir() and not (run / "config.json").is_file() and is_overview(run):
+        _show_many(run, as_json)
+    else:
+        _show_run(RunDirectory.open(run), as_json)
+
+
+def print_coefficients(coefficients: Mapping[str, Any]) -> None:
+    """Print what was learned, a line for each coefficient."""
+    rows = []
+    for name, learned in coefficients.items():
+        known = learned if isinstance(learned, dict) else {"value": learned}
+        rows.append((name, *(known.get(key) for key in COEFFICIENT)))
+    head = ("learned", *COEFFICIENT[:-1], "estimated error")
+    kept = [i for i in range(len(head)) if i < 3 or any(row[i] is not None for row in rows)]
+    print_table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _show_many(folder: Path, as_json: bool) -> None:
+    rows = overview(folder)
+    if as_json:
+        print_json(rows)
+        return
+    print_table(ROW, [[row[name] for name in ROW] for row in rows])
+    click.echo(f"\nlatest: pinnsig show {folder / rows[-1]['run']}")
+
+
+def _show_sweep(path: Path, as_json: bool) -> None:
+    table = SweepDirectory.open(path).table()
+    if as_json:
+        print_json(table.rows)
+        return
+    print_rows(table, OF_SWEEPS)
+    click.echo(f"\n{len(table.done)} of {len(table)} runs done")
+
+
+def _show_run(run: RunDirectory, as_json: bool) -> None:
+    state = run_state(run.path)
+    result = progress_so_far(run, state) if state.result is None else state.result
+    if as_json:
+        print_json(result)
+        return
+    print_pairs({key: v for key, v in result.items() if not isinstance(v, dict | list)})
+    if result.get("terms"):
+        click.echo()
+        print_table(("term", "mean square"), result["terms"].items())
+    if result.get("coefficients"):
+        click.echo()
+        print_coefficients(result["coefficients"])
+    _print_errors(result)
+    if result.get("phases"):
+        click.echo()
+        head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
+        print_table(head, [tuple(phase.values()) for phase in result["phases"]])
+    for doubt in result.get("suspicious", ()):
+        click.echo(f"\nsuspicious: {doubt}")
+    if state.name != FINISHED_RUN:
+        click.echo(f"\n{state.text}")
+
+
+def _print_errors(result: dict[str, Any]) -> None:
+    """Errors by field of a system, and what the residuals are at independent points."""
+    fields = result.get("errors", {}).get("fields", {})
+    if len(fields) > 1:
+        click.echo()
+        head = ("field", "relative_l2", "max_error", "estimated")
+        print_table(head, [(name, *(own.get(k) for k in head[1:])) for name, own in fields.items()])
+    terms = (result.get("independent") or {}).get("terms", {})
+    if terms:
+        click.echo()
+        head = ("at independent points", "mean square", "of training's", "largest", "at")
+        print_table(head, [_independent_row(name, own) for name, own in terms.items()])
+
+
+def _independent_row(name: str, own: dict[str, Any]) -> tuple[Any, ...]:
+    place = ", ".join(f"{key}={number(value)}" for key, value in own["at"].items())
+    return name, own["mean_square"], own["ratio"], own["largest"], place
