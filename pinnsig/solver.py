@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,23 @@ from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.interrupts import Interruption, interruptible
 from pinnsig.jets.fields import guarded
 from pinnsig.judging import absurd_start, judge, zero_loss
-from pinnsig.loading import WEIGHTS, problem_of
+from pinnsig.loading import WEIGHTS
 from pinnsig.logbook import Logbook
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.phasing import build_phases, build_weighting
-from pinnsig.problem import Problem, absolute, problem_file
+from pinnsig.problem import Problem, absolute, name_of, problem_class, source_of
+from pinnsig.problem.opened import OpenedFiles
 from pinnsig.results import result_data, true_losses
 from pinnsig.resuming import changed_settings
-from pinnsig.runs import RunDirectory, environment
+from pinnsig.run_source import (
+    keep_source,
+    original_notices,
+    problem_of,
+    read_source,
+    relative_notices,
+)
+from pinnsig.runs import RunDirectory, environment, version_notices
 from pinnsig.settings import Settings, read_config, resolve
 from pinnsig.training import (
     Asked,
@@ -40,6 +48,7 @@ from pinnsig.training import (
     Trainer,
     evaluate_alone,
 )
+from pinnsig.trust import Trust
 
 LOWER_RATES = (0.1, 1e-3, 1e-6)  # p of calibrated starts, where the usual one is absurd
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
@@ -101,18 +110,22 @@ def solving(
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
     interruption: Interruption | None = None,
+    code: Mapping[str, str] | None = None,
     **given: Any,
 ) -> Solving:
     """`solve` as a generator that asks for each loss and gradient.
 
     Args:
         interruption: by which it is asked to save and end, in place of signals.
+        code: the digests that a problem file and its neighbours must have, by name.
         problem, runs, path, figures, callbacks, given: see `solve`.
     """
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
-    settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
+    settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
+    if kind is None:
+        kind = problem_class(settings.problem, code)
     run, first = _started(settings, kind, figures, callbacks)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
@@ -124,6 +137,7 @@ def resume(
     problem: type[Problem] | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
+    trust: Trust = False,
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -135,15 +149,19 @@ def resume(
         problem: the problem's class, where the run was started from Python with a class.
         figures: whether to draw them.
         callbacks: what sees the run.
+        trust: whether code that came with the run may be run; this is remembered.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
     Raises:
         RunError: no run there, no checkpoint that can be used, or nothing left to do.
         SettingsError: a change that cannot be made; nothing is changed then.
+        TrustError: the run holds code that is not trusted.
         PinnsigError: the problem or the device cannot be had.
     """
-    made = resuming(run, problem=problem, figures=figures, callbacks=callbacks, **changes)
+    made = resuming(
+        run, problem=problem, figures=figures, callbacks=callbacks, trust=trust, **changes
+    )
     return drive(made, evaluate_alone)
 
 
@@ -154,6 +172,7 @@ def resuming(
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
     interruption: Interruption | None = None,
+    trust: Trust = False,
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
@@ -162,15 +181,20 @@ def resuming(
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
-        parts = build(settings, problem or problem_of(directory, settings.problem))
-        going = _Run(parts, figures, callbacks)
+        own = problem_of(directory, settings.problem, trust, problem)
+        going = _Run(build(settings, own.kind), figures, callbacks)
+        source = read_source(directory)
+        if source is not None:
+            going.source = source.record()
         notices = [notice] if notice else []
+        notices += [*own.notices, *original_notices(source, settings.problem)]
+        notices += version_notices(directory)
         with going.interruptible(interruption) as heard:
             return (yield from going.go_on(directory, state, notices, heard))
 
 
 def _started(
-    settings: Settings, kind: type[Problem] | None, figures: bool, callbacks: Sequence[Callback]
+    settings: Settings, kind: type[Problem], figures: bool, callbacks: Sequence[Callback]
 ) -> tuple["_Run", Record]:
     """A run whose start is worth training, with the record of it.
 
@@ -182,10 +206,14 @@ def _started(
     """
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
+    opened = OpenedFiles(source_of(kind).root, kind.__module__)
     for p in (None, *(LOWER_RATES if free else ())):
-        run = _Run(build(replace(settings, p=p or settings.p), kind), figures, callbacks)
+        with opened.watching():
+            run = _Run(build(replace(settings, p=p or settings.p), kind), figures, callbacks)
+        run.opened = opened
         try:
-            first = run.start()
+            with opened.watching():
+                first = run.start()
         except TrainingError as fault:
             faults.append(fault)
             continue
@@ -203,6 +231,8 @@ class _Run:
         self.figures = figures
         self.callbacks = Callbacks(callbacks)
         self.at_start: dict[str, Any] = {}
+        self.opened = OpenedFiles(None)
+        self.source: dict[str, Any] | None = None
         self.resumed = 0
         self.notices: list[str] = []
         settings = parts.settings
@@ -262,16 +292,18 @@ class _Run:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
-        self.at_start = {"loss": first.loss, "relative_l2": relative_l2(compare(parts.model))}
-        settings = parts.settings
+        kind, settings = type(parts.problem), parts.settings
+        with self.opened.watching():
+            error = relative_l2(compare(parts.model))
+        self.at_start = {"loss": first.loss, "relative_l2": error}
+        source = source_of(kind).having_read(self.opened)
+        self.source = source.record()
         directory = (
             RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
         )
         with directory.locked():
+            self.notices += [*keep_source(directory, source), *relative_notices(self.opened)]
             self._write_config(directory)
-            file = problem_file(settings.problem)
-            if file is not None:
-                directory.copy_problem(file.path)
             if self.figures:
                 points = trainer.objective.blocks[0].points
                 draw_initial_activations(directory, parts.model, points)
@@ -360,7 +392,8 @@ class _Run:
         settings = {
             **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
         }  # fmt: skip
-        directory.write_json("config.json", {**settings, "environment": environment()})
+        source = {} if self.source is None else {"source": self.source}
+        directory.write_json("config.json", {**settings, "environment": environment(), **source})
 
     def _save(self, directory: RunDirectory, which: str, values: Tensor) -> None:
         """Set the parameters, and write them down."""

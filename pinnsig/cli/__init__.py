@@ -15,6 +15,7 @@ from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.errors import PinnsigError
+from pinnsig.paths import plain
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -61,5 +62,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _complain(message: str) -> int:
-    click.echo(f"pinnsig: error: {' '.join(message.split())}", err=True)
+    click.echo(f"pinnsig: error: {plain(' '.join(message.split()))}", err=True)
     return BAD_INPUT

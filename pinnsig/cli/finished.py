@@ -13,12 +13,14 @@ import torch
 
 from pinnsig.building import build, run_sites
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
+from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.errors import RunError
 from pinnsig.evaluation import compare
 from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.judging import judge_residuals
 from pinnsig.loading import TrainedModel, load
 from pinnsig.objective import Objective
+from pinnsig.paths import user_path
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
@@ -78,7 +80,8 @@ def _independent_row(name: str, own: dict[str, Any]) -> tuple[Any, ...]:
 @RUN
 @click.option("--x", help="of a sweep: the setting along the axis  [the scale]")
 @click.option("--y", help="of a sweep: the other setting of maps")
-def plot(run: Path, x: str | None, y: str | None) -> None:
+@TRUST
+def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     """Draw the figures of a finished run, or of a sweep.
 
     RUN is its directory; the figures go into its folder figures/. Of a sweep: loss, error and
@@ -91,7 +94,8 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
         return
     if x or y:
         raise click.UsageError("--x and --y belong to sweeps")
-    trained = load(run)
+    trained = load(run, trust=trusting(trust))
+    tell(trained.notices)
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
     start = build(settings, kind).model  # the seed gives the first weights again
     sites = run_sites(settings, start.problem)
@@ -112,6 +116,7 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
 @click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")
 @click.option("--last", is_flag=True, help="the weights at the end, not the best ones")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@TRUST
 def predict(
     run: Path,
     more: tuple[str, ...],
@@ -120,6 +125,7 @@ def predict(
     of: str,
     last: bool,
     as_json: bool,
+    trust: bool,
 ) -> None:
     """Predict fields and partials of a finished run, as CSV.
 
@@ -128,7 +134,9 @@ def predict(
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
     given = _read_points([*at, *more]) if table is None else None
-    trained: TrainedModel = load(run, weights="last" if last else "best")
+    weights = "last" if last else "best"
+    trained: TrainedModel = load(run, weights=weights, trust=trusting(trust))
+    tell(trained.notices)
     names = trained.model.problem.domain.names
     points = _read_csv(table, names) if given is None and table else given or {}
     missing = [name for name in names if name not in points]
@@ -161,6 +169,7 @@ def _read_points(texts: list[str]) -> dict[str, list[float]]:
 
 def _read_csv(path: Path, names: Sequence[str]) -> dict[str, list[float]]:
     """The columns of the coordinates; others may stand beside them."""
+    path = user_path(path, RunError)
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             head, *rows = [row for row in csv.reader(stream) if row] or [[]]

@@ -13,6 +13,10 @@ from pinnsig.callbacks import Callback
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
+from pinnsig.cli.trusting import TRUST, tell, trusting
+from pinnsig.paths import plain
+from pinnsig.problem import Problem
+from pinnsig.run_source import problem_of_config
 from pinnsig.settings import PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
@@ -44,6 +48,7 @@ def running_options(command: Any) -> Any:
 @click.option("--config", type=click.Path(path_type=Path), help="settings from a TOML or JSON file")
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
 @running_options
+@TRUST
 @click.pass_context
 def solve(
     context: click.Context,
@@ -54,6 +59,7 @@ def solve(
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **flags: Any,
 ) -> None:
     """Train a network on a PDE.
@@ -67,7 +73,11 @@ def solve(
             given[name] = {**given.get(name, {}), **value}
         elif value is not None:
             given[name] = value
-    named = problem or given.pop("problem", None)
+    named: str | type[Problem] | None = problem or given.get("problem")
+    if config and not problem and named:
+        own = problem_of_config(config, str(named), trusting(trust))
+        tell(own.notices if own else ())
+        named = own.kind if own else named
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
@@ -82,6 +92,7 @@ def solve(
 @click.argument("run", type=click.Path(path_type=Path))
 @setting_options()
 @running_options
+@TRUST
 @click.pass_context
 def resume(
     context: click.Context,
@@ -90,6 +101,7 @@ def resume(
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **changes: Any,
 ) -> None:
     """Go on with a run from its checkpoint.
@@ -100,7 +112,9 @@ def resume(
     """
 
     def work(callbacks: list[Callback]) -> Result:
-        return run_resume(run, figures=not no_figures, callbacks=callbacks, **changes)
+        return run_resume(
+            run, figures=not no_figures, callbacks=callbacks, trust=trusting(trust), **changes
+        )
 
     _run(context, work, True, tensorboard, as_json, quiet)
 
@@ -142,14 +156,14 @@ class _Talk(Callback):
     def started(self, parts: Parts, path: Path) -> None:
         """See `Callback.started`."""
         if not self.quiet:
-            click.echo(header(parts, self.chosen), err=True)
-            click.echo(f"run {path}", err=True)
+            for line in (*header(parts, self.chosen).split("\n"), f"run {path}"):
+                click.echo(plain(line), err=True)
         for notice in parts.notices:
             self.noticed(notice)
 
     def noticed(self, text: str) -> None:
         """See `Watcher.noticed`."""
-        click.echo(f"notice: {text}", err=True)
+        tell([text])
 
     def phase_ended(self, report: PhaseReport) -> None:
         """See `Watcher.phase_ended`."""

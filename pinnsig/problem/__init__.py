@@ -7,7 +7,14 @@ from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Periodic, Robin
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.references import ODEReference, PeriodicReference
-from pinnsig.problem.registry import absolute, problem_class, problem_entries, problem_file
+from pinnsig.problem.registry import (
+    absolute,
+    name_of,
+    problem_class,
+    problem_entries,
+    problem_file,
+    source_of,
+)
 
 __all__ = [
     "Box",
@@ -27,7 +34,9 @@ __all__ = [
     "Setting",
     "Sites",
     "absolute",
+    "name_of",
     "problem_class",
     "problem_entries",
     "problem_file",
+    "source_of",
 ]
