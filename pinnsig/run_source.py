@@ -103,13 +103,9 @@ def problem_of(
         return OwnProblem(kind)
     if not source.file:
         raise _not_kept(directory, name)
-    folder = directory.path / FOLDER
-    digests = _digests(folder, source)
-    if source.file not in digests:
-        raise RunError(f"{folder} is damaged: it has no {source.file}")
-    trusted.require(digests, folder, source.file, trust)
+    digests = _trusted(directory, source, trust)
     notices = _elsewhere(directory, source)
-    own = folder.absolute()
+    own = (directory.path / FOLDER).absolute()
     return OwnProblem(class_in_file(own / source.file, source.kind, digests, own), notices)
 
 
@@ -140,18 +136,48 @@ def original_notices(source: Source | None, name: str) -> tuple[str, ...]:
     return (f"{names} changed since this run was made: it goes on with its own copy of the code",)
 
 
+def require_trust(run: str | Path, trust: Trust) -> None:
+    """Refuse a run whose own copy of its problem is not trusted.
+
+    Raises:
+        TrustError: it is not, and the user did not say that it is.
+    """
+    directory = RunDirectory.open(run)
+    source = read_source(directory)
+    if source is not None and source.origin != REGISTERED and source.file:
+        _trusted(directory, source, trust)
+    elif source is None and (directory.path / OLD).is_file():
+        trusted.require(_old_digest(directory), directory.path, OLD, trust)
+
+
+def _trusted(directory: RunDirectory, source: Source, trust: Trust) -> dict[str, str]:
+    """The digests of a run's own copy, which is trusted."""
+    folder = directory.path / FOLDER
+    digests = _digests(folder, source)
+    if source.file not in digests:
+        raise RunError(f"{folder} is damaged: it has no {source.file}")
+    trusted.require(digests, folder, source.file, trust)
+    return digests
+
+
+def _old_digest(directory: RunDirectory) -> dict[str, str]:
+    path = directory.path / OLD
+    digest = None if path.is_symlink() else file_digest(path)
+    if digest is None:
+        raise RunError(f"{directory.path} has no {OLD}: its problem cannot be read back")
+    return {OLD: digest}
+
+
 def _old_problem(directory: RunDirectory, name: str, trust: Trust) -> OwnProblem:
     file = problem_file(name)
     if file is None:
         if name not in problem_entries():
             raise _not_kept(directory, name)
         return OwnProblem(problem_class(name))
+    digest = _old_digest(directory)
+    trusted.require(digest, directory.path, OLD, trust)
     path = directory.path.absolute() / OLD
-    digest = None if path.is_symlink() else file_digest(path)
-    if digest is None:
-        raise RunError(f"{directory.path} has no {OLD}: its problem cannot be read back")
-    trusted.require({OLD: digest}, directory.path, OLD, trust)
-    return OwnProblem(class_in_file(path, file.chosen, {OLD: digest}))
+    return OwnProblem(class_in_file(path, file.chosen, digest))
 
 
 def _not_kept(directory: RunDirectory, name: str) -> ProblemError:

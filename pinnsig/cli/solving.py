@@ -16,7 +16,7 @@ from pinnsig.cli.progress import progress
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.paths import plain
 from pinnsig.problem import Problem
-from pinnsig.run_source import problem_of_config
+from pinnsig.run_source import problem_of_config, require_trust
 from pinnsig.settings import PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
@@ -111,10 +111,10 @@ def resume(
     logging and saving may change; what the weights and points were made with may not.
     """
 
+    require_trust(run, trusting(trust))  # a question cannot be asked below a live display
+
     def work(callbacks: list[Callback]) -> Result:
-        return run_resume(
-            run, figures=not no_figures, callbacks=callbacks, trust=trusting(trust), **changes
-        )
+        return run_resume(run, figures=not no_figures, callbacks=callbacks, **changes)
 
     _run(context, work, True, tensorboard, as_json, quiet)
 

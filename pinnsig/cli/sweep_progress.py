@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pinnsig.cli.display import Display
 from pinnsig.cli.output import number
+from pinnsig.cli.trusting import tell
 from pinnsig.sweeps import Row, SweepTable, SweepWatcher
 
 REFRESH = 2  # a second
@@ -41,6 +42,10 @@ class Counts(Display, SweepWatcher):
         """See `SweepWatcher.planned`."""
         self.table, self.left, self.workers = table, set(todo), workers
         self.rows = {row["run"]: row for row in table}
+
+    def noticed(self, text: str) -> None:
+        """See `SweepWatcher.noticed`."""
+        tell([text])
 
     def started(self, name: str, where: str) -> None:
         """See `SweepWatcher.started`."""

@@ -8,6 +8,7 @@ import click
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
+from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.sweeps import (
     Batched,
     Executor,
@@ -60,6 +61,7 @@ RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 @click.option("--dry-run", is_flag=True, help="list the runs, estimate the time, run nothing")
 @click.option("--json", "as_json", is_flag=True, help="print the table as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
+@TRUST
 @click.pass_context
 def sweep(
     context: click.Context,
@@ -74,6 +76,7 @@ def sweep(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **flags: Any,
 ) -> None:
     """Train on a grid of settings.
@@ -95,9 +98,12 @@ def sweep(
     if dry_run:
         _list(given, as_json)
         return
+    asked = trusting(trust)
+    if callable(asked):  # which cannot be below a live display
+        plan(**_planning(given)).trusted(given.get("retry") or 1, asked)
     executor = _cluster(address, ray_cpus, ray_gpus) if address else None
     with sweep_progress(quiet) as shown:
-        table = run_sweep(**given, executor=executor, watcher=shown)
+        table = run_sweep(**given, executor=executor, watcher=shown, trust=trust)
     if as_json:
         print_json({"path": str(table.path), "rows": table.rows})
     else:
@@ -167,9 +173,14 @@ def _merged(base: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return base
 
 
+def _planning(given: dict[str, Any]) -> dict[str, Any]:
+    """What decides which runs there are, without how they are run."""
+    return {name: value for name, value in given.items() if name not in RUNNING}
+
+
 def _list(given: dict[str, Any], as_json: bool) -> None:
-    settings = {name: value for name, value in given.items() if name not in RUNNING}
-    directory = plan(**settings)
+    directory = plan(**_planning(given))
+    tell(directory.notices)
     table = directory.table()
     left = directory.left(given.get("retry", 1))
     todo = [member.name for member in left]

@@ -149,7 +149,7 @@ def source_of(kind: type[Problem]) -> Source:
         file = path.relative_to(modules.root).as_posix()
         name, code = kind.__qualname__, dict(modules.code)
         return Source(
-            FILE, name, kind.__module__, "", fingerprint(kind), file, code, root=modules.root
+            FILE, name, path.stem, "", fingerprint(kind), file, code, root=modules.root
         ).having_read(opened)
     value = f"{kind.__module__}:{kind.__qualname__}"
     for entry in problem_entries().values():

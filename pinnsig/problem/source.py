@@ -107,10 +107,10 @@ class Source:
         read |= {Path(name): digest for name, digest in self.elsewhere.items()}
         return changed + [path.name for path, digest in read.items() if file_digest(path) != digest]
 
-    def copy(self, target: Path) -> None:
+    def copy(self, target: Path, links: bool = True) -> None:
         """Keep the files of code, and the data beside them, in a new folder.
 
-        Data beyond 50 MB in all are linked to where they are.
+        Data beyond 50 MB in all are linked to where they are, if links may be made.
 
         Raises:
             OSError: they cannot be written.
@@ -125,7 +125,7 @@ class Source:
                 raise ChangedCodeError(f"{origin} changed while it was read: start the run again")
             copy.parent.mkdir(parents=True, exist_ok=True)
             total += origin.stat().st_size
-            if name in self.data and total > LARGEST:
+            if links and name in self.data and total > LARGEST:
                 copy.symlink_to(origin.absolute())
             else:
                 copy.write_bytes(origin.read_bytes())

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from pinnsig.building import build, build_objective
+from pinnsig.problem import Problem, problem_class
 from pinnsig.settings import resolve
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.grid import Member
@@ -31,17 +32,18 @@ def estimated_seconds(directory: SweepDirectory, todo: Sequence[str], workers: i
     for name in todo:
         cost = _cost(members[name])
         if cost not in each:
-            each[cost] = measured_seconds(members[name])
+            kind = problem_class(members[name]["problem"], directory.code_of(members[name]))
+            each[cost] = measured_seconds(members[name], kind)
         total += each[cost]
     return total / max(min(workers, len(todo)), 1)
 
 
-def measured_seconds(member: Member) -> float:
+def measured_seconds(member: Member, kind: type[Problem] | None = None) -> float:
     """Seconds of a run, from the time of one evaluation; each iteration needs about one.
 
     A limit on its time holds here too.
     """
-    parts = build(resolve(member.settings))
+    parts = build(resolve(member.settings), kind)
     objective = build_objective(parts)
     best = math.inf
     for _ in range(TRIES):  # the first may compile
