@@ -26,7 +26,7 @@ from pinnsig.logbook import Logbook
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.phasing import build_phases, build_weighting
-from pinnsig.problem import Problem, absolute, name_of, problem_class, source_of
+from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class, source_of
 from pinnsig.problem.opened import OpenedFiles
 from pinnsig.results import result_data, true_losses
 from pinnsig.resuming import changed_settings
@@ -206,7 +206,7 @@ def _started(
     """
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
-    opened = OpenedFiles(source_of(kind).root, kind.__module__)
+    opened = opened_by(kind)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
             run = _Run(build(replace(settings, p=p or settings.p), kind), figures, callbacks)

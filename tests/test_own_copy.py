@@ -12,7 +12,7 @@ import pytest
 
 import pinnsig
 from pinnsig.errors import ChangedCodeError, PinnsigError, ProblemError, RunError
-from pinnsig.problem import Box, Dirichlet, Problem, problem_class, source
+from pinnsig.problem import Box, Dirichlet, Problem, problem_class, source, source_of
 from tests.conftest import SMALL, Cli
 
 USING = """
@@ -111,9 +111,7 @@ def test_a_package_of_that_name_beside_the_file_is_its_neighbour(tmp_path: Path)
     (tmp_path / "json").mkdir()
     (tmp_path / "json" / "__init__.py").write_text("MINE = 3\n", encoding="utf-8")
     path = tmp_path / "one.py"
-    text = (
-        "import json, os.path\nfrom pinnsig.problem import *\nclass A(Problem):\n    n = json.MINE"
-    )
+    text = "import json\nfrom pinnsig.problem import *\nclass A(Problem):\n    n = json.MINE"
     path.write_text(text, encoding="utf-8")
     assert problem_class(str(path)).n == 3
     assert json.loads("[1]") == [1]
@@ -129,9 +127,10 @@ def test_a_missing_neighbour_is_named(tmp_path: Path):
 
 
 def test_only_allowed_files_are_run(rod: Path):
+    allowed = source_of(problem_class(str(rod))).code
+    assert problem_class(str(rod), allowed)
+    (rod.parent / "values.py").write_text("K = 1 / 0\n", encoding="utf-8")
     with pytest.raises(ChangedCodeError, match="values.py is not what it was"):
-        allowed = pinnsig.problem.source_of(problem_class(str(rod))).code
-        (rod.parent / "values.py").write_text("K = 1 / 0\n", encoding="utf-8")
         problem_class(str(rod), allowed)
 
 

@@ -94,9 +94,7 @@ def test_on_a_terminal_it_is_asked(strangers: Path, bomb: Path, cli: Cli, monkey
     assert bomb.exists() == (answer == "y")
 
 
-def test_runs_of_ones_own_and_of_built_in_problems_are_trusted(
-    finished: Path, monkeypatch, tmp_path
-):
+def test_runs_of_built_in_problems_are_trusted(finished: Path, monkeypatch, tmp_path: Path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "new"))
     monkeypatch.setattr("pinnsig.trust._here", set())
     assert pinnsig.load(finished).predict(x=0.1, t=0.1)
@@ -126,9 +124,7 @@ def test_notes_that_others_could_write_are_not_believed(
         pinnsig.load(strangers)
 
 
-def test_without_a_place_for_notes_it_works_with_a_notice(
-    heat: Path, solve: Cli, cli: Cli, tmp_path
-):
+def test_without_a_place_for_notes_it_works(heat: Path, solve: Cli, tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
@@ -137,7 +133,7 @@ def test_without_a_place_for_notes_it_works_with_a_notice(
         assert done.code == 0
         assert "loading it later asks for --trust" in done.err
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Path, "home", lambda: 1 / 0 if False else _no_home())
+        patched.setattr(Path, "home", _no_home)
         patched.delenv("XDG_DATA_HOME")
         patched.setattr("pinnsig.trust._here", set())
         assert "no home directory" in solve(heat).err
@@ -247,10 +243,7 @@ def test_a_members_own_copy_is_asked_about(heat: Path, bomb: Path, tmp_path: Pat
     (run / "result.json").unlink()
     with (run / "source" / "heat.py").open("a", encoding="utf-8") as stream:
         stream.write(BOMB.format(str(tmp_path / "second")))
-    complaint = cli(
-        "sweep", heat, *flags, "--out", out, "--quiet", "--keep-checkpoints"
-    ).complaint()
-    assert "source/heat.py" in complaint
+    assert "source/heat.py" in cli("sweep", heat, *flags, "--out", out, "--quiet").complaint()
     assert not (tmp_path / "second").exists()
 
 

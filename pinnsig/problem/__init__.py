@@ -10,6 +10,7 @@ from pinnsig.problem.references import ODEReference, PeriodicReference
 from pinnsig.problem.registry import (
     absolute,
     name_of,
+    opened_by,
     problem_class,
     problem_entries,
     problem_file,
@@ -35,6 +36,7 @@ __all__ = [
     "Sites",
     "absolute",
     "name_of",
+    "opened_by",
     "problem_class",
     "problem_entries",
     "problem_file",

@@ -27,12 +27,8 @@ import torch
 from pinnsig.problem.opened import is_installed
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range)
+METHODS = (FunctionType, staticmethod, classmethod, property)
 CONSTANT = (tuple, frozenset, CodeType)
-INCIDENTAL = frozenset({
-    "__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__firstlineno__",
-    "__static_attributes__", "__annotations__", "__annotate_func__", "__annotations_cache__",
-    "__slots__", "__abstractmethods__", "_abc_impl",
-})  # fmt: skip
 
 
 def fingerprint(kind: type) -> str:
@@ -156,9 +152,11 @@ class _Fingerprint:
             self.say(kind.__module__)
             return
         self._all(kind.__bases__)
-        for name in sorted(set(vars(kind)) - INCIDENTAL):
-            self.say(name)
-            self.visit(vars(kind)[name])
+        for name, value in sorted(vars(kind).items()):
+            special = name.startswith(("__", "_abc_"))  # what Python itself adds is no code
+            if not special or isinstance(value, METHODS):
+                self.say(name)
+                self.visit(value)
 
     def _object(self, value: Any) -> None:
         self.visit(type(value))

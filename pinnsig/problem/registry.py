@@ -141,6 +141,12 @@ class _Imported(NamedTuple):
     opened: OpenedFiles
 
 
+def opened_by(kind: type[Problem]) -> OpenedFiles:
+    """What sees the files that a class opens, with those that were opened as it was imported."""
+    imported = _imported.get(kind)
+    return OpenedFiles(source_of(kind).root, kind.__module__) if imported is None else imported[2]
+
+
 def source_of(kind: type[Problem]) -> Source:
     """Where a problem's class comes from, with the code and the files that it has read so far."""
     imported = _imported.get(kind)

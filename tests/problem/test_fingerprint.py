@@ -1,5 +1,6 @@
 """Digests of classes from Python: what they run and hold, and nothing else."""
 
+import os
 import subprocess
 import sys
 
@@ -67,9 +68,8 @@ def test_another_process_finds_the_same():
         "from pinnsig.problem.fingerprint import fingerprint\n"
         "print(fingerprint(made()))"
     )
-    for seed in ("0", "1"):
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-            env={**__import__("os").environ, "PYTHONHASHSEED": seed},
-        )  # fmt: skip
-        assert done.stdout.strip() == fingerprint(made())
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONHASHSEED": "12"},
+    )  # fmt: skip
+    assert done.stdout.strip() == fingerprint(made())

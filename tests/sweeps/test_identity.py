@@ -57,7 +57,7 @@ def test_an_edited_file_is_trained_anew(heat: Path, tmp_path: Path):
 
 
 def test_more_values_after_an_edit(heat: Path, tmp_path: Path):
-    first, _ = repeat(heat, tmp_path / "sweep")
+    repeat(heat, tmp_path / "sweep")
     edit(heat, "u.t - ", "u.t - 2 * ")
     more, seen = repeat(heat, tmp_path / "sweep", seed=[2])
     assert sorted(seen.begun) == sorted(more.column("run"))
@@ -88,7 +88,7 @@ def test_a_dry_run_says_so_and_moves_nothing(heat: Path, tmp_path: Path, cli: Cl
     assert "2 to be run" in planned.out
     assert "notice:" in planned.err
     assert not (tmp_path / "sweep" / "earlier").exists()
-    edit(heat, "2 * ", "")
+    edit(heat, "u.t - 2 * ", "u.t - ")
     assert "0 to be run" in cli(*command, "--dry-run").out
 
 
