@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from pinnsig.building import build, run_sites
+from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.errors import RunError
@@ -25,7 +26,7 @@ from pinnsig.runs import RunDirectory
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 
-RUN = click.argument("run", type=click.Path(path_type=Path))
+RUN = click.argument("run", type=PATH)
 
 
 @click.command()
@@ -54,7 +55,7 @@ def show(run: Path, as_json: bool) -> None:
         head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
         print_table(head, [tuple(phase.values()) for phase in result["phases"]])
     for doubt in result.get("suspicious", ()):
-        click.echo(f"\nsuspicious: {doubt}")
+        click.echo(f"\nsuspicious: {number(doubt)}")
 
 
 def _print_errors(result: dict[str, Any]) -> None:
@@ -111,7 +112,7 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
 @RUN
 @click.argument("more", nargs=-1, metavar="[t=0.5 ...]")
 @click.option("--at", multiple=True, metavar="x=0.1", help="a coordinate; the rest may follow it")
-@click.option("--csv", "table", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--csv", "table", type=FILE,
               help="points from a CSV file with a column for each coordinate")  # fmt: skip
 @click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")
 @click.option("--last", is_flag=True, help="the weights at the end, not the best ones")

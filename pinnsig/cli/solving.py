@@ -10,7 +10,7 @@ import click
 
 from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
-from pinnsig.cli.options import setting_options
+from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.cli.trusting import TRUST, tell, trusting
@@ -45,7 +45,7 @@ def running_options(command: Any) -> Any:
 @click.command()
 @click.argument("problem", required=False)
 @setting_options()
-@click.option("--config", type=click.Path(path_type=Path), help="settings from a TOML or JSON file")
+@click.option("--config", type=PATH, help="settings from a TOML or JSON file")
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
 @running_options
 @TRUST
@@ -89,7 +89,7 @@ def solve(
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @setting_options()
 @running_options
 @TRUST

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pinnsig.cli.options import setting_options
+from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
 from pinnsig.cli.trusting import TRUST, tell, trusting
@@ -30,7 +30,7 @@ RESULTS = ("status", "best_loss", "relative_l2", "seconds", "stop")
 @click.command()
 @click.argument("problem", required=False)
 @setting_options(several=True)
-@click.option("--config", type=click.Path(path_type=Path), help="the sweep from a TOML file")
+@click.option("--config", type=PATH, help="the sweep from a TOML file")
 @click.option("--zip", "zipped", is_flag=False, flag_value="*", metavar="[NAMES]",
               help="pair the values of all settings, or of those named (scale,lr)")  # fmt: skip
 @click.option("--out", metavar="DIR", help="the sweep directory  [RUNS/sweeps/..., by settings]")
@@ -123,7 +123,7 @@ def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.argument("directory", metavar="SWEEP", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="SWEEP", type=PATH)
 @click.option("--by", required=True, metavar="NAME", help="the setting to compare, such as init")
 @click.option("--metric", default="best_loss", help="best_loss, relative_l2, seconds  [best_loss]")
 @click.option("--per", default="", metavar="NAMES", help="test apart for each value of these")

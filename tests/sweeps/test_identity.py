@@ -106,8 +106,9 @@ def test_an_interrupted_run_of_other_code_is_not_gone_on_with(heat: Path, tmp_pa
 
 def test_failures_of_other_code_are_forgotten(heat: Path, tmp_path: Path):
     edit(heat, "u.t -", "1/0 + u.t -")
-    for _ in range(3):
-        table, _ = repeat(heat, tmp_path / "sweep")
+    for _ in range(2):
+        repeat(heat, tmp_path / "sweep")
+    table, _ = repeat(heat, tmp_path / "sweep")
     assert table.column("attempts") == [2, 2]
     edit(heat, "1/0 + u.t -", "1/0 + 2 * u.t -")
     table, seen = repeat(heat, tmp_path / "sweep")
