@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from pinnsig.errors import ChangedCodeError, ProblemError
+from pinnsig.problem.statements import imported_names, parsed
 
 PREFIX = "pinnsig_user_"
 OWN = "pinnsig"  # never a neighbour: a second copy of it would know no problem of the first
@@ -74,6 +75,29 @@ class Namespace:
         if spec is None:
             raise ModuleNotFoundError(f"No module named {dotted!r}", name=dotted)
         return self._run(dotted, spec)
+
+    def reachable(self) -> dict[str, str]:
+        """Digests of what was imported and of what its functions may import yet, by path."""
+        found = dict(self.code)
+        left = [name for name in found if name.endswith(".py")]
+        while left:
+            name = left.pop()
+            package = ".".join([self.name, *Path(name).parts[:-1]])
+            for dotted in imported_names(parsed(self.root / name), package):
+                path = self._file_of(dotted.removeprefix(f"{self.name}."))
+                other = path and path.relative_to(self.root).as_posix()
+                if path and other and other not in found:
+                    found[other] = digest_of(path.read_bytes())
+                    left.append(other)
+        return found
+
+    def _file_of(self, dotted: str) -> Path | None:
+        """The text of a module by its name below the folder; None where it has none there."""
+        base = self.root.joinpath(*dotted.split("."))
+        for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+            if path.is_file() and self._resolved(dotted, {}, 0) is not None:
+                return path
+        return None
 
     def _find(self, dotted: str, package: ModuleType | None) -> ModuleSpec | None:
         if package is not None and not hasattr(package, "__path__"):

@@ -1,12 +1,13 @@
-"""What modules that are loaded import, read from their text."""
+"""Which of the modules that are loaded import which."""
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from pinnsig.problem.fingerprint import is_own
+from pinnsig.problem.statements import imported_names, parsed
 
 
 def imported_modules(modules: Iterable[ModuleType]) -> list[ModuleType]:
@@ -15,7 +16,8 @@ def imported_modules(modules: Iterable[ModuleType]) -> list[ModuleType]:
     left = list(modules)
     while left:
         module = left.pop()
-        for name in _imported_names(module):
+        file = getattr(module, "__file__", None)
+        for name in imported_names(parsed(file), module.__package__ or ""):
             other = sys.modules.get(name)
             if name not in found and other is not None and is_own(name):
                 found[name] = other
@@ -23,35 +25,9 @@ def imported_modules(modules: Iterable[ModuleType]) -> list[ModuleType]:
     return list(found.values())
 
 
-def _imported_names(module: ModuleType) -> Iterator[str]:
-    """Every name that an import statement of a module may stand for."""
-    for node in ast.walk(_parsed(getattr(module, "__file__", None))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                package = (module.__package__ or "").split(".")
-                parents = package[: len(package) - node.level + 1]
-                base = ".".join([*parents, *filter(None, [base])])
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
-
-
 def has_main_guard(path: Path) -> bool:
     """Whether a script keeps its work below `if __name__ == "__main__":`."""
     return any(
         isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
-        for node in _parsed(str(path)).body
+        for node in parsed(path).body
     )
-
-
-def _parsed(file: str | None) -> ast.Module:
-    try:
-        return ast.parse(Path(file).read_bytes()) if file else ast.Module([], [])
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return ast.Module([], [])

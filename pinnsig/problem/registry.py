@@ -153,7 +153,7 @@ def source_of(kind: type[Problem]) -> Source:
     if imported is not None:
         path, modules, opened = imported
         file = path.relative_to(modules.root).as_posix()
-        name, code = kind.__qualname__, dict(modules.code)
+        name, code = kind.__qualname__, modules.reachable()
         return Source(
             FILE, name, path.stem, "", fingerprint(kind), file, code, root=modules.root
         ).having_read(opened)

@@ -111,7 +111,7 @@ def _received(reference: Any, task: Task, told: bool) -> Ended:
     except ray.exceptions.RayError as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return Ended(task.name, reason, killed=True, interrupted=told)
-    if files:
+    if files:  # none where it could not even begin
         _unpack(files, task.path)
         _tell_its_place(task.path)
         with contextlib.suppress(PinnsigError):

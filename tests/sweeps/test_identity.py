@@ -68,10 +68,14 @@ def test_more_values_after_an_edit(heat: Path, tmp_path: Path):
 def test_neighbours_and_data_count(heat: Path, tmp_path: Path, name: str):
     (heat.parent / "neighbour.py").write_text("K = 1.0\n", encoding="utf-8")
     (heat.parent / "data.csv").write_text("1.0\n", encoding="utf-8")
-    reads = "import neighbour, numpy, pathlib\n"
+    reads = "import numpy, pathlib\n"
     edit(heat, "import math\n", f"import math\n{reads}")
     data = "numpy.loadtxt(pathlib.Path(__file__).parent / 'data.csv')"
-    edit(heat, "        yield Initial", f"        one = float({data})\n        yield Initial")
+    edit(
+        heat,
+        "        yield Initial",
+        f"        import neighbour\n        one = float({data})\n        yield Initial",
+    )
     first, _ = repeat(heat, tmp_path / "sweep")
     edit(heat.parent / name, "1.0", "2.0")
     second, seen = repeat(heat, tmp_path / "sweep")
