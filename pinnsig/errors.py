@@ -27,6 +27,14 @@ class ProblemError(PinnsigError):
     """A problem is unknown, cannot be loaded, or is not well formed."""
 
 
+class ChangedCodeError(ProblemError):
+    """A file of a problem's code is another than the one that was planned with, or trusted."""
+
+
+class TrustError(PinnsigError):
+    """Code that came with a run would be run, and nobody has said to trust it."""
+
+
 class DerivativeError(PinnsigError):
     """A partial derivative was asked for that cannot be given."""
 

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pinnsig.building import build
-from pinnsig.errors import ProblemError, RunError
+from pinnsig.errors import RunError
 from pinnsig.gradients import own_gradients
 from pinnsig.model import Model
-from pinnsig.problem import Problem, problem_class, problem_entries, problem_file
+from pinnsig.problem import Problem
+from pinnsig.run_source import problem_of
 from pinnsig.runs import RunDirectory
 from pinnsig.settings import Settings, read_config, resolve
+from pinnsig.trust import Trust
 
 WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
 
@@ -27,11 +29,13 @@ class TrainedModel:
         model: the torch module, with the problem as `model.problem`.
         directory: where it came from.
         settings: the run's own, but for the device.
+        notices: what a user should know, a line each: files that have changed since.
     """
 
     model: Model
     directory: RunDirectory
     settings: Settings
+    notices: tuple[str, ...] = ()
 
     @own_gradients()
     def predict(
@@ -62,18 +66,22 @@ def load(
     weights: str = "best",
     problem: type[Problem] | None = None,
     device: str = "cpu",
+    trust: Trust = False,
 ) -> TrainedModel:
     """Read a run back.
 
-    A problem that came from a user's file is imported from the run's own copy of that file.
+    A problem that came from a user's file is imported from the run's own copy of that file, if the
+    run was made by this user on this machine, or if the user trusts it.
 
     Args:
         run: the run directory.
         weights: "best" (lowest loss) or "last".
         problem: the problem's class, where the run was started from Python with a class.
         device: where to predict.
+        trust: whether code that came with the run may be run; this is remembered.
 
     Raises:
+        TrustError: the run holds code that is not trusted.
         RunError: no run there, or weights missing, damaged or of another shape.
         PinnsigError: the problem or the device cannot be had.
     """
@@ -81,7 +89,8 @@ def load(
         raise RunError(f"weights = {weights!r} cannot be: choose best or last")
     directory = RunDirectory.open(run)
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
-    model = build(settings, problem or problem_of(directory, settings.problem)).model
+    own = problem_of(directory, settings.problem, trust, problem)
+    model = build(settings, own.kind).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
     precisions = {tensor.dtype for tensor in state.values()}
     try:
@@ -90,22 +99,4 @@ def load(
         model.load_state_dict(state)
     except RuntimeError:
         raise RunError(f"the weights in {directory.path} do not fit its config.json") from None
-    return TrainedModel(model, directory, settings)
-
-
-def problem_of(directory: RunDirectory, name: str) -> type[Problem]:
-    """The class that a run was solved with: the run's own copy of a user's file, else by name.
-
-    Raises:
-        ProblemError: it is a class that is not registered.
-    """
-    file = problem_file(name)
-    if file is None:
-        if name not in problem_entries():
-            raise ProblemError(
-                f"{directory.path} solved a class {name!r} that is not registered: "
-                f"give it to load(run, problem={name})"
-            )
-        return problem_class(name)
-    copy = str(directory.path / "problem.py")
-    return problem_class(f"{copy}:{file.chosen}" if file.chosen else copy)
+    return TrainedModel(model, directory, settings, own.notices)

@@ -25,8 +25,10 @@ from pinnsig.logbook import Logbook
 from pinnsig.model import Model
 from pinnsig.objective import Evaluation
 from pinnsig.phasing import build_phases, build_weighting
-from pinnsig.problem import problem_file
+from pinnsig.problem import source_of
+from pinnsig.problem.opened import OpenedFiles
 from pinnsig.results import Result
+from pinnsig.run_source import keep_source, relative_notices
 from pinnsig.runs import RunDirectory, environment
 from pinnsig.training import FAILED, Asked, Clock, Limits, PhaseReport, Record, Trainer
 
@@ -71,6 +73,8 @@ class Run:
         self.drawn = drawn
         self.callbacks = Callbacks(options.callbacks)
         self.at_start: dict[str, Any] = {}
+        self.opened = OpenedFiles(None)
+        self.source: dict[str, Any] | None = None
         self.resumed = 0
         self.notices: list[str] = []
         settings = parts.settings
@@ -134,18 +138,20 @@ class Run:
         """Make a run directory and train in it."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
-        self.at_start = {"loss": first.loss, "relative_l2": _error(parts.model)}
-        drawn = Drawn.of(parts.problem, trainer.objective.sites, parts.settings.device)
+        with self.opened.watching():
+            self.at_start = {"loss": first.loss, "relative_l2": _error(parts.model)}
         settings = parts.settings
+        with self.opened.watching():
+            drawn = Drawn.of(parts.problem, trainer.objective.sites, settings.device)
+        source = source_of(type(parts.problem)).having_read(self.opened)
+        self.source = source.record()
         directory = (
             RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
         )
         with directory.locked():
+            self.notices += [*keep_source(directory, source), *relative_notices(self.opened)]
             self._write_config(directory)
             drawn.save(directory)
-            file = problem_file(settings.problem)
-            if file is not None:
-                directory.copy_problem(file.path)
             if self.options.figures:
                 points = trainer.objective.blocks[0].points
                 draw_initial_activations(directory, parts.model, points, self.notices.append)
@@ -254,7 +260,8 @@ class Run:
         settings = {
             **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
         }  # fmt: skip
-        directory.write_json("config.json", {**settings, "environment": environment()})
+        source = {} if self.source is None else {"source": self.source}
+        directory.write_json("config.json", {**settings, "environment": environment(), **source})
 
 
 def _error(model: Model) -> float | None:

@@ -8,7 +8,7 @@ runs/<problem>/<time>-<id>/
     last.safetensors     weights at the end
     state.safetensors    what `resume` goes on from (`pinnsig.checkpoints`)
     points.safetensors   the first points of every term, and measured values (`pinnsig.drawn`)
-    problem.py           the user's own file, where the problem came from one
+    source/              the user's own code and data, where the problem came from a file
     figures/
 """
 
@@ -31,6 +31,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from pinnsig.errors import BusyError, RunError
+from pinnsig.paths import nests_too_deep, plain, user_path
 from pinnsig.problem import problem_file
 
 try:
@@ -74,7 +75,7 @@ class RunDirectory:
         name = problem if file is None else file.path.stem
         stamp = time.strftime("%Y%m%d-%H%M%S")
         while True:
-            path = Path(root) / name / f"{stamp}-{secrets.token_hex(3)}"
+            path = user_path(root, RunError) / name / f"{stamp}-{secrets.token_hex(3)}"
             try:
                 path.mkdir(parents=True)
             except FileExistsError:
@@ -92,7 +93,7 @@ class RunDirectory:
         Raises:
             RunError: it cannot be made, or holds files.
         """
-        path = Path(path)
+        path = user_path(path, RunError)
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -106,11 +107,14 @@ class RunDirectory:
         """An existing run.
 
         Raises:
-            RunError: there is none.
+            RunError: there is none, or something in it leads elsewhere.
         """
-        path = Path(path)
+        path = user_path(path, RunError)
         if not (path / "config.json").is_file():
-            raise RunError(f"{path} is no run directory: it has no config.json")
+            raise RunError(f"{plain(str(path))} is no run directory: it has no config.json")
+        for entry in [*path.iterdir(), *path.glob("figures/*")]:
+            if entry.is_symlink():  # what is written there would be written elsewhere
+                raise RunError(f"{plain(str(entry))} leads out of the run directory: remove it")
         return RunDirectory(path)
 
     # --- writing --------------------------------------------------------------------------------
@@ -153,12 +157,6 @@ class RunDirectory:
         """Write named tensors atomically."""
         plain = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in weights.items()}
         self.write_bytes(name, save(plain))
-
-    def copy_problem(self, source: str | Path) -> None:
-        """Keep the user's own problem file with the run."""
-        with self._writing("problem.py"):
-            data = Path(source).read_bytes()
-        self.write_bytes("problem.py", data)
 
     def write_bytes(self, name: str, data: bytes, keep: str | None = None) -> None:
         """Write a file atomically.
@@ -237,9 +235,9 @@ class RunDirectory:
             found = json.loads((self.path / name).read_text(encoding="utf-8"))
         except OSError:
             raise RunError(f"{self.path} has no {name}: the run did not finish") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise RunError(f"{self.path / name} is damaged: it is not valid JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or nests_too_deep(found):
             raise RunError(f"{self.path / name} is damaged: it holds no names and values")
         return found
 
@@ -250,9 +248,12 @@ class RunDirectory:
             raise RunError(f"{self.path} has no metrics.jsonl")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                yield json.loads(line)
-            except ValueError:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
                 return
+            if nests_too_deep(record):
+                return
+            yield record
 
     def load_weights(self, name: str) -> dict[str, Tensor]:
         """Read named tensors; no code in the file is ever run.
@@ -267,6 +268,17 @@ class RunDirectory:
             return load_file(path)
         except (SafetensorError, OSError) as error:
             raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def version_notices(directory: RunDirectory) -> tuple[str, ...]:
+    """A line where a run was made with another version of this package."""
+    made = directory.read_json("config.json").get("environment")
+    before = made.get("versions") if isinstance(made, Mapping) else None
+    then = before.get("pinnsig") if isinstance(before, Mapping) else None
+    now = version("pinnsig")
+    if then in (None, now):
+        return ()
+    return (f"{directory.path} was made with pinnsig {then}, this is {now}: numbers may differ",)
 
 
 def environment() -> dict[str, Any]:

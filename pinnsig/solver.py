@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,16 @@ from pinnsig.drawn import POINTS, Drawn
 from pinnsig.errors import ProblemError, TrainingError
 from pinnsig.gradients import own_gradients
 from pinnsig.interrupts import Interruption
-from pinnsig.loading import problem_of
 from pinnsig.optim import drive
-from pinnsig.problem import Problem, absolute
+from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
 from pinnsig.results import Result
 from pinnsig.resuming import changed_settings
+from pinnsig.run_source import original_notices, problem_of, read_source
 from pinnsig.running import Options, Run, Solving
-from pinnsig.runs import RunDirectory
+from pinnsig.runs import RunDirectory, version_notices
 from pinnsig.settings import Settings, read_config, resolve
 from pinnsig.training import Clock, Record, evaluate_alone
+from pinnsig.trust import Trust
 
 __all__ = ["Result", "Solving", "resume", "resuming", "solve", "solving"]
 
@@ -70,6 +71,7 @@ def solving(
     path: str | Path | None = None,
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
+    code: Mapping[str, str] | None = None,
     **given: Any,
 ) -> Solving:
     """`solve` as a generator that asks for each loss and gradient.
@@ -77,12 +79,15 @@ def solving(
     Args:
         options: what it does besides its settings.
         interruption: by which it is asked to save and end, in place of signals.
+        code: the digests that a problem file and its neighbours must have, by name.
         problem, runs, path, given: see `solve`.
     """
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
-    settings = resolve({**given, "problem": kind.__name__ if kind else absolute(str(problem))})
+    settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
+    if kind is None:
+        kind = problem_class(settings.problem, code)
     run, first = _started(settings, kind, options)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
@@ -97,6 +102,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     keep_checkpoint: bool = False,
     clock: Clock = time.perf_counter,
+    trust: Trust = False,
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -110,18 +116,21 @@ def resume(
         run: the run directory, wherever it is now.
         problem: the problem's class, where the run was started from Python with a class.
         figures, callbacks, keep_checkpoint, clock: see `solve`.
+        trust: whether code that came with the run may be run; this is remembered.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
     Raises:
         RunError: no run there, no checkpoint that can be used, or nothing left to do.
         SettingsError: a change that cannot be made; nothing is changed then.
+        TrustError: the run holds code that is not trusted.
         PinnsigError: the problem or the device cannot be had, or a condition has other values than
             when the run was started.
         TrainingError: see `solve`.
     """
     options = Options(figures, callbacks, keep_checkpoint, clock)
-    return drive(resuming(run, problem=problem, options=options, **changes), evaluate_alone)
+    made = resuming(run, problem=problem, options=options, trust=trust, **changes)
+    return drive(made, evaluate_alone)
 
 
 def resuming(
@@ -130,6 +139,7 @@ def resuming(
     problem: type[Problem] | None = None,
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
+    trust: Trust = False,
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
@@ -138,21 +148,25 @@ def resuming(
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
-        parts = build(settings, problem or problem_of(directory, settings.problem))
+        own = problem_of(directory, settings.problem, trust, problem)
+        parts = build(settings, own.kind)
         drawn = Drawn.load(directory)
         if drawn is not None:
             drawn.check(parts.problem, settings.device)
         going = Run(parts, options, drawn)
+        source = read_source(directory)
+        if source is not None:
+            going.source = source.record()
         going.notices += [notice] if notice else []
+        going.notices += [*own.notices, *original_notices(source, settings.problem)]
+        going.notices += version_notices(directory)
         if drawn is None:
             going.notices.append(f"{directory.path} has no {POINTS}: its points are drawn again")
         with going.interruptible(interruption) as heard:
             return (yield from going.go_on(directory, state, heard))
 
 
-def _started(
-    settings: Settings, kind: type[Problem] | None, options: Options
-) -> tuple[Run, Record]:
+def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
     A calibrated start that is absurd is drawn with less noise, where the user did not say how much
@@ -163,10 +177,14 @@ def _started(
     """
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
+    opened = opened_by(kind)
     for p in (None, *(LOWER_RATES if free else ())):
-        run = Run(build(replace(settings, p=p or settings.p), kind), options)
+        with opened.watching():
+            run = Run(build(replace(settings, p=p or settings.p), kind), options)
+        run.opened = opened
         try:
-            first = run.start()
+            with opened.watching():
+                first = run.start()
         except TrainingError as fault:
             faults.append(fault)
             continue

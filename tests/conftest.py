@@ -28,6 +28,15 @@ def threads_stay() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What runs note of this user goes to a directory of the tests, also from other processes."""
+    with pytest.MonkeyPatch.context() as patched:
+        folder = tmp_path_factory.mktemp("data-home")
+        patched.setenv("XDG_DATA_HOME", str(folder))
+        yield folder
+
+
 SMALL: dict[str, Any] = {
     "depth": 2,
     "width": 8,

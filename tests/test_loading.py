@@ -3,6 +3,7 @@
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_points_outside_the_domain_are_answered_with_a_warning(finished: Path):
 
 def test_a_users_problem_is_kept_with_the_run(cli: Cli, solve: Cli, heat: Path):
     run = Path(solve(heat, "--json", "--set", "k=0.2").json()["run"])
-    assert (run / "problem.py").read_text(encoding="utf-8") == HEAT
+    assert (run / "source" / "heat.py").read_text(encoding="utf-8") == HEAT
     expected = pinnsig.load(run).predict(x=0.5, t=0.5)["u"]
     heat.unlink()
     model = pinnsig.load(run)
@@ -99,10 +100,10 @@ def test_one_class_of_several_in_a_file(solve: Cli, heat: Path):
     assert type(pinnsig.load(run).model.problem).__name__ == "Other"
 
 
-def test_a_class_that_no_one_can_look_up(runs: Path, heat: Path, cli: Cli):
-    from pinnsig.problem import problem_class
-
-    kind = problem_class(str(heat))
+def test_a_class_that_no_one_can_look_up(runs: Path, cli: Cli):
+    namespace = {"__name__": "__notebook__"}
+    exec(HEAT, namespace)
+    kind: Any = namespace["Heat"]
     run = pinnsig.solve(kind, runs=runs, figures=False, **SMALL).path
     with pytest.raises(ProblemError, match=r"load\(run, problem=Heat\)"):
         pinnsig.load(run)

@@ -20,6 +20,7 @@ from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.errors import PinnsigError, TrainingError
+from pinnsig.paths import plain
 
 FAILED = 1
 BAD_INPUT = 2
@@ -101,7 +102,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _complain(message: str, error: BaseException, code: int = BAD_INPUT) -> int:
     if os.environ.get("PINNSIG_DEBUG"):
         traceback.print_exception(error)
-    click.echo(f"pinnsig: error: {' '.join(message.split())}", err=True)
+    click.echo(f"pinnsig: error: {plain(' '.join(message.split()))}", err=True)
     return code
 
 

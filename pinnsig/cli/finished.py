@@ -12,8 +12,10 @@ import numpy as np
 import torch
 
 from pinnsig.building import build
+from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
+from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.drawn import first_sites
 from pinnsig.errors import OutsideDomainWarning, RunError
 from pinnsig.evaluation import compare
@@ -21,17 +23,19 @@ from pinnsig.figures import draw_figures, draw_initial_activations
 from pinnsig.judging import judge_residuals
 from pinnsig.loading import TrainedModel, load
 from pinnsig.objective import Objective
+from pinnsig.paths import user_path
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 
-RUN = click.argument("run", type=click.Path(path_type=Path))
+RUN = click.argument("run", type=PATH)
 
 
 @click.command()
 @RUN
 @click.option("--x", help="of a sweep: the setting along the axis  [the scale]")
 @click.option("--y", help="of a sweep: the other setting of maps")
-def plot(run: Path, x: str | None, y: str | None) -> None:
+@TRUST
+def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     """Draw the figures of a finished run, or of a sweep.
 
     RUN is its directory; the figures go into its folder figures/. Of a sweep: loss, error and
@@ -44,7 +48,8 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
         return
     if x or y:
         raise click.UsageError("--x and --y belong to sweeps")
-    trained = load(run)
+    trained = load(run, trust=trusting(trust))
+    tell(trained.notices)
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
     start = build(settings, kind).model  # the seed gives the first weights again
     sites = first_sites(directory, settings, start.problem)
@@ -61,11 +66,12 @@ def plot(run: Path, x: str | None, y: str | None) -> None:
 @click.argument("more", nargs=-1, metavar="[t=0.5 ...]")
 @click.option("--at", multiple=True, metavar="x=0.1",
               help="a coordinate; several values as in x=0,0.5 or x=0:1:5")  # fmt: skip
-@click.option("--csv", "table", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--csv", "table", type=FILE,
               help="points from a CSV file with a column for each coordinate")  # fmt: skip
 @click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")
 @click.option("--last", is_flag=True, help="the weights at the end, not the best ones")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@TRUST
 def predict(
     run: Path,
     more: tuple[str, ...],
@@ -74,6 +80,7 @@ def predict(
     of: str,
     last: bool,
     as_json: bool,
+    trust: bool,
 ) -> None:
     """Predict fields and partials of a finished run, as CSV.
 
@@ -86,7 +93,9 @@ def predict(
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
     given = read_points([*at, *more]) if table is None else None
-    trained: TrainedModel = load(run, weights="last" if last else "best")
+    weights = "last" if last else "best"
+    trained: TrainedModel = load(run, weights=weights, trust=trusting(trust))
+    tell(trained.notices)
     names = trained.model.problem.domain.names
     points = _read_csv(table, names) if given is None and table else grid(given or {}, names)
     wanted = tuple(filter(None, (part.strip() for part in of.split(","))))
@@ -106,6 +115,7 @@ def predict(
 
 def _read_csv(path: Path, names: Sequence[str]) -> dict[str, list[float]]:
     """The columns of the coordinates; others may stand beside them."""
+    path = user_path(path, RunError)
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             head, *rows = [row for row in csv.reader(stream) if row] or [[]]

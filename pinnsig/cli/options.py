@@ -2,12 +2,32 @@
 
 from collections.abc import Callable
 from dataclasses import Field, fields
+from pathlib import Path
 from typing import Any
 
 import click
 
+from pinnsig.errors import SettingsError
+from pinnsig.paths import plain, user_path
 from pinnsig.settings import Settings
 
+
+class _UserPath(click.ParamType):
+    """A path that a file system can have."""
+
+    name = "path"
+
+    def __init__(self, other: str = "") -> None:
+        self.other = other
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        path = user_path(value, SettingsError)
+        if path.exists() and self.other == ("directory" if path.is_dir() else "file"):
+            self.fail(f"{plain(str(path))!r} is a {self.other}", param, ctx)
+        return path
+
+
+PATH, FILE, FOLDER = _UserPath(), _UserPath("directory"), _UserPath("file")
 COUNTED = (int, float)
 
 

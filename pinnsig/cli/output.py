@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from pinnsig.paths import plain
 from pinnsig.runs import dumps
 
 
@@ -13,7 +14,7 @@ def number(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, float):
-        return str(value)
+        return plain(str(value))
     return f"{value:.6g}"
 
 
@@ -21,12 +22,12 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
     """Print names and values in two aligned columns."""
     width = max(map(len, pairs))
     for name, value in pairs.items():
-        click.echo(f"{name:<{width}}  {number(value)}")
+        click.echo(f"{number(name):<{width}}  {number(value)}")
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table with a header line."""
-    texts = [list(head), *([number(cell) for cell in row] for row in rows)]
+    texts = [list(map(number, head)), *([number(cell) for cell in row] for row in rows)]
     widths = [max(len(row[i]) for row in texts) for i in range(len(head))]
     for row in texts:
         line = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from pinnsig.cli.options import FOLDER
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.paper import FIGURES, PRESETS, ROOT, find_figure, last_record, reproduce
 
@@ -13,7 +14,7 @@ from pinnsig.paper import FIGURES, PRESETS, ROOT, find_figure, last_record, repr
 @click.option("--list", "listing", is_flag=True, help="show every figure, its claim and verdict")
 @click.option("--preset", type=click.Choice(PRESETS), default="quick", help="[quick]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="[0]")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=ROOT,
+@click.option("--out", type=FOLDER, default=ROOT,
               help="where data, drawings and records go  [runs/paper]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 def paper(

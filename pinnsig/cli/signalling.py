@@ -7,7 +7,7 @@ import click
 
 from pinnsig.activations import parse_activation
 from pinnsig.building import build_initializer
-from pinnsig.cli.options import setting_options
+from pinnsig.cli.options import FILE, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.devices import DTYPES, choose_device
 from pinnsig.initializers import Initializer, parse_initializer
@@ -33,7 +33,7 @@ HEAD = (
 @click.option("--points", type=click.IntRange(1), default=64, help="number of inputs  [64]")
 @click.option("--dtype", type=click.Choice(list(DTYPES)), default="float64", help="[float64]")
 @click.option("--device", default="cpu", help="cpu, cuda, cuda:1, mps or auto  [cpu]")
-@click.option("--figure", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("--figure", type=FILE,
               default=Path("runs/signal.png"), help="where to draw  [runs/signal.png]")  # fmt: skip
 @click.option("--no-figure", is_flag=True, help="draw nothing")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")

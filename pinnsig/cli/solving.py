@@ -12,10 +12,14 @@ import click
 
 from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
-from pinnsig.cli.options import setting_options
+from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.cli.showing import print_coefficients
+from pinnsig.cli.trusting import TRUST, tell, trusting
+from pinnsig.paths import plain
+from pinnsig.problem import Problem
+from pinnsig.run_source import problem_of_config, require_trust
 from pinnsig.settings import COUNTS, PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
@@ -53,9 +57,10 @@ def running_options(command: Any) -> Any:
 @click.command()
 @click.argument("problem", required=False)
 @setting_options()
-@click.option("--config", type=click.Path(path_type=Path), help="settings from a TOML or JSON file")
+@click.option("--config", type=PATH, help="settings from a TOML or JSON file")
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
 @running_options
+@TRUST
 @click.pass_context
 def solve(
     context: click.Context,
@@ -67,6 +72,7 @@ def solve(
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **flags: Any,
 ) -> None:
     """Train a network on a PDE.
@@ -78,7 +84,11 @@ def solve(
     trained; 130: interrupted.
     """
     given = _with_flags(read_config(config) if config else {}, flags, config)
-    named = problem or given.pop("problem", None)
+    named: str | type[Problem] | None = problem or given.get("problem")
+    if config and not problem and named:
+        own = problem_of_config(config, str(named), trusting(trust))
+        tell(own.notices if own else ())
+        named = own.kind if own else named
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
@@ -93,9 +103,10 @@ def solve(
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @setting_options()
 @running_options
+@TRUST
 @click.pass_context
 def resume(
     context: click.Context,
@@ -105,6 +116,7 @@ def resume(
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **changes: Any,
 ) -> None:
     """Go on with a run from its checkpoint.
@@ -113,6 +125,8 @@ def resume(
     or --broyden) make a run longer that has come to its end, --phase adds one, and limits, device,
     logging and saving may change; what the weights and points were made with may not.
     """
+
+    require_trust(run, trusting(trust))  # a question cannot be asked below a live display
 
     def work(callbacks: list[Callback]) -> Result:
         return run_resume(
@@ -196,14 +210,14 @@ class _Talk(Callback):
         """See `Callback.started`."""
         self.path = path
         if not self.quiet:
-            click.echo(header(parts, self.chosen), err=True)
-            click.echo(f"run {path}", err=True)
+            for line in (*header(parts, self.chosen).split("\n"), f"run {path}"):
+                click.echo(plain(line), err=True)
         for notice in parts.notices:
             self.noticed(notice)
 
     def noticed(self, text: str) -> None:
         """See `Watcher.noticed`."""
-        click.echo(f"notice: {text}", err=True)
+        tell([text])
 
     def phase_ended(self, report: PhaseReport) -> None:
         """See `Watcher.phase_ended`."""

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pinnsig.cli.display import Display
 from pinnsig.cli.output import number
+from pinnsig.cli.trusting import tell
 from pinnsig.sweeps import Row, SweepTable, SweepWatcher
 
 REFRESH = 2  # a second
@@ -57,7 +58,7 @@ class Counts(Display, SweepWatcher):
 
     def noticed(self, text: str) -> None:
         """Say it, also where no progress is shown."""
-        click.echo(f"notice: {text}", err=True)
+        tell([text])
 
     def interrupting(self, number: int) -> None:
         """See `SweepWatcher.interrupting`."""

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from pinnsig.cli.options import setting_options
+from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
+from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.sweeps import (
     Batched,
     Executor,
@@ -31,7 +32,7 @@ RESULTS = ("status", "best_loss", "relative_l2", "learned", "seconds", "stop")
 @click.command()
 @click.argument("problem", required=False)
 @setting_options(several=True)
-@click.option("--config", type=click.Path(path_type=Path), help="the sweep from a TOML file")
+@click.option("--config", type=PATH, help="the sweep from a TOML file")
 @click.option("--zip", "zipped", is_flag=False, flag_value="*", metavar="[NAMES]",
               help="pair the values of all settings, or of those named (scale,lr)")  # fmt: skip
 @click.option("--out", metavar="DIR", help="the sweep directory  [RUNS/sweeps/..., by settings]")
@@ -62,6 +63,7 @@ RESULTS = ("status", "best_loss", "relative_l2", "learned", "seconds", "stop")
 @click.option("--dry-run", is_flag=True, help="list the runs, estimate the time, run nothing")
 @click.option("--json", "as_json", is_flag=True, help="print the table as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
+@TRUST
 @click.pass_context
 def sweep(
     context: click.Context,
@@ -76,6 +78,7 @@ def sweep(
     dry_run: bool,
     as_json: bool,
     quiet: bool,
+    trust: bool,
     **flags: Any,
 ) -> None:
     """Train on a grid of settings.
@@ -97,9 +100,12 @@ def sweep(
         raise click.UsageError("--batch trains on this machine: it cannot go with --ray")
     if dry_run:
         context.exit(_list(given, as_json))
+    asked = trusting(trust)
+    if callable(asked):  # which cannot be below a live display
+        plan(**_planning(given)).trusted(given.get("retry") or 1, asked)
     executor = _cluster(address, ray_cpus, ray_gpus) if address else None
     with sweep_progress(quiet) as shown:
-        table = run_sweep(**given, executor=executor, watcher=shown)
+        table = run_sweep(**given, executor=executor, watcher=shown, trust=trust)
     if as_json:
         print_json({"path": str(table.path), "rows": table.rows})
     else:
@@ -122,7 +128,7 @@ def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.argument("directory", metavar="SWEEP", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="SWEEP", type=PATH)
 @click.option("--by", required=True, metavar="NAME", help="the setting to compare, such as init")
 @click.option("--metric", default="best_loss", help="best_loss, relative_l2, seconds  [best_loss]")
 @click.option("--per", default="", metavar="NAMES", help="test apart for each value of these")
@@ -172,10 +178,15 @@ def _merged(base: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     return base
 
 
+def _planning(given: dict[str, Any]) -> dict[str, Any]:
+    """What decides which runs there are, without how they are run."""
+    return {name: value for name, value in given.items() if name not in RUNNING}
+
+
 def _list(given: dict[str, Any], as_json: bool) -> int:
     """Print what would be run, and what of it cannot be; returns the exit code."""
-    settings = {name: value for name, value in given.items() if name not in RUNNING}
-    directory = plan(**settings)
+    directory = plan(**_planning(given))
+    tell(directory.notices)
     table = directory.table()
     left = directory.left(given.get("retry", 1))
     todo = [member.name for member in left]

@@ -9,7 +9,15 @@ from pinnsig.problem.faces import On
 from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.references import ODEReference, PeriodicReference
-from pinnsig.problem.registry import absolute, problem_class, problem_entries, problem_file
+from pinnsig.problem.registry import (
+    absolute,
+    name_of,
+    opened_by,
+    problem_class,
+    problem_entries,
+    problem_file,
+    source_of,
+)
 
 __all__ = [
     "Box",
@@ -30,7 +38,10 @@ __all__ = [
     "Setting",
     "Sites",
     "absolute",
+    "name_of",
+    "opened_by",
     "problem_class",
     "problem_entries",
     "problem_file",
+    "source_of",
 ]

@@ -2,18 +2,23 @@
 
 import difflib
 import hashlib
-import importlib.util
 import inspect
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from pinnsig.errors import ProblemError
+from pinnsig.errors import ChangedCodeError, ProblemError
+from pinnsig.paths import user_path
 from pinnsig.problem.base import Problem
+from pinnsig.problem.fingerprint import fingerprint
+from pinnsig.problem.importing import Namespace
+from pinnsig.problem.opened import OpenedFiles
+from pinnsig.problem.source import FILE, Source, class_source, registered_source
 
 GROUP = "pinnsig.problems"
+_imported: "WeakKeyDictionary[type[Problem], _Imported]" = WeakKeyDictionary()
 
 
 def problem_entries() -> dict[str, EntryPoint]:
@@ -32,7 +37,7 @@ def problem_file(name: str) -> ProblemFile | None:
     """The file that a name points to (`my.py`, `my.py:Heat`); None for a registered problem."""
     path, _, chosen = name.rpartition(":") if ".py:" in name else (name, "", "")
     if path.endswith(".py") or "/" in path or "\\" in path:
-        return ProblemFile(Path(path).expanduser(), chosen)
+        return ProblemFile(user_path(path, ProblemError), chosen)
     return None
 
 
@@ -45,17 +50,28 @@ def absolute(name: str) -> str:
     return f"{path}:{file.chosen}" if file.chosen else str(path)
 
 
-def problem_class(name: str) -> type[Problem]:
+def name_of(kind: type[Problem]) -> str:
+    """The name of a class in a run's settings: that of its file, if it was read from one."""
+    imported = _imported.get(kind)
+    return kind.__name__ if imported is None else f"{imported.path}:{kind.__qualname__}"
+
+
+def problem_class(name: str, allowed: Mapping[str, str] | None = None) -> type[Problem]:
     """The problem of that name, or in that file: `burgers`, `my.py`, `my.py:Heat`.
 
-    A file is imported, so it runs.
+    A file is imported, so it runs, with the modules beside it that it imports.
+
+    Args:
+        name: of the problem.
+        allowed: the digests that the file and its neighbours must have, by name; None lets them be
+            what they are.
 
     Raises:
         ProblemError: unknown name, or a file that holds no problem or cannot be imported.
     """
     file = problem_file(name)
     if file is not None:
-        return _class_in_file(*file)
+        return class_in_file(file.path, file.chosen, allowed)
     entries = problem_entries()
     if name not in entries:
         near = difflib.get_close_matches(name, entries, n=1)
@@ -73,18 +89,33 @@ def problem_class(name: str) -> type[Problem]:
     return found
 
 
-def _class_in_file(path: Path, chosen: str) -> type[Problem]:
+def class_in_file(
+    path: Path, chosen: str = "", allowed: Mapping[str, str] | None = None, root: Path | None = None
+) -> type[Problem]:
+    """The problem in a file; see `problem_class`.
+
+    Args:
+        path: the file.
+        chosen: the class's name, where there are several.
+        allowed: see `problem_class`.
+        root: the folder that its imports start from, where that is not its own.
+    """
     if not path.is_file():
         raise ProblemError(f"there is no file {str(path)!r}")
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    module_name = f"pinnsig_user_{digest}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise ProblemError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module  # so that classes in it can be found again by name
+    path = path.absolute()
+    key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    modules = Namespace(root or path.parent, key, allowed)
+    opened = OpenedFiles(modules.root)
     try:
-        spec.loader.exec_module(module)
+        with opened.watching():
+            if path.parent == modules.root:
+                module = modules.load_file(path)
+            else:
+                module = modules.load(
+                    ".".join(path.relative_to(modules.root).with_suffix("").parts)
+                )
+    except ChangedCodeError:
+        raise
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         raise ProblemError(f"{path}{line}: syntax error, {error.msg}") from error
@@ -93,9 +124,45 @@ def _class_in_file(path: Path, chosen: str) -> type[Problem]:
     own = {
         key: value
         for key, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, Problem) and value.__module__ == module_name
+        if inspect.isclass(value)
+        and issubclass(value, Problem)
+        and value.__module__ == module.__name__
     }
+    for kind in own.values():
+        _imported[kind] = _Imported(path, modules, opened)
     return _choose(path, own, chosen)
+
+
+class _Imported(NamedTuple):
+    """Where a class was read from, and what was opened meanwhile."""
+
+    path: Path
+    modules: Namespace
+    opened: OpenedFiles
+
+
+def opened_by(kind: type[Problem]) -> OpenedFiles:
+    """What sees the files that a class opens, with those that were opened as it was imported."""
+    imported = _imported.get(kind)
+    return OpenedFiles(source_of(kind).root, kind.__module__) if imported is None else imported[2]
+
+
+def source_of(kind: type[Problem]) -> Source:
+    """Where a problem's class comes from, with the code and the files that it has read so far."""
+    imported = _imported.get(kind)
+    if imported is not None:
+        path, modules, opened = imported
+        file = path.relative_to(modules.root).as_posix()
+        name, code = kind.__qualname__, modules.reachable()
+        return Source(
+            FILE, name, path.stem, "", fingerprint(kind), file, code, root=modules.root
+        ).having_read(opened)
+    value = f"{kind.__module__}:{kind.__qualname__}"
+    for entry in problem_entries().values():
+        if entry.value == value:
+            maker = entry.dist
+            return registered_source(kind, f"{maker.name} {maker.version}" if maker else "")
+    return class_source(kind)
 
 
 def _choose(path: Path, own: dict[str, type[Problem]], chosen: str) -> type[Problem]:

@@ -1,11 +1,12 @@
 """Settings of a run: what there is, presets, configuration files."""
 
-from pinnsig.settings.files import read_config, read_table
+from pinnsig.settings.files import ADDED, read_config, read_table
 from pinnsig.settings.phases import PhaseSettings, parse_phase, phase_table
 from pinnsig.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
 from pinnsig.settings.run import COUNTS, Settings, check_settings, hidden_weights
 
 __all__ = [
+    "ADDED",
     "COUNTS",
     "DENSE_WEIGHTS",
     "PAPER_POINTS",

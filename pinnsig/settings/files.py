@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.errors import SettingsError
+from pinnsig.paths import nests_too_deep, user_path
 from pinnsig.settings.run import check_settings
+
+ADDED = ("environment", "source")  # what a run adds, about the machine and about its problem's code
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
@@ -16,7 +19,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
         SettingsError: no such file, a syntax error, or settings that `check_settings` refuses.
     """
     data = read_table(path)
-    data.pop("environment", None)  # what a run adds about the machine
+    for name in ADDED:
+        data.pop(name, None)
     return check_settings(data, str(path))
 
 
@@ -26,7 +30,7 @@ def read_table(path: str | Path) -> dict[str, Any]:
     Raises:
         SettingsError: no such file, a syntax error, or no table.
     """
-    path = Path(path)
+    path = user_path(path, SettingsError)
     try:
         text = path.read_text(encoding="utf-8-sig")  # editors on Windows write a mark in front
     except OSError as error:
@@ -38,6 +42,10 @@ def read_table(path: str | Path) -> dict[str, Any]:
         data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise SettingsError(f"{path} is not valid {kind}: {str(error).splitlines()[0]}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists without end
+        raise SettingsError(f"{path} is not valid {kind}: it goes beyond all measure") from None
+    if nests_too_deep(data):
+        raise SettingsError(f"{path} holds no settings: its lists and tables nest too deep")
     if not isinstance(data, dict):
         raise SettingsError(f"{path} must hold a table of settings")
     return data

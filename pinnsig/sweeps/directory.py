@@ -3,6 +3,7 @@
 runs/sweeps/<problem>-<digest>/
     sweep.json           the grids
     failures.json        how often a member failed or was killed, and why the last time
+    earlier/             runs of members whose problem's code was another one
     results.csv          a row for each member, and results.parquet where pyarrow is installed
     <member>/            the run directory of each member
     <member>.aside/      what stood in a member's place and was no run to go on with
@@ -12,20 +13,26 @@ runs/sweeps/<problem>-<digest>/
 import contextlib
 import hashlib
 import importlib
-from collections.abc import Iterator
+import secrets
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pinnsig.checkpoints import load_checkpoint
-from pinnsig.errors import RunError
+from pinnsig.errors import PinnsigError, RunError
+from pinnsig.paths import plain, user_path
 from pinnsig.problem import problem_file
+from pinnsig.run_source import require_trust
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps.grid import Grid, Member
+from pinnsig.sweeps.identity import ITSELF, Identity, checked_code, trust_code, version_notice
 from pinnsig.sweeps.table import DONE, FAILED, INTERRUPTED, MISSING, Row, SweepTable
 from pinnsig.training import FAILED as RAISED
 from pinnsig.training import INTERRUPTED as STOPPED
+from pinnsig.trust import Trust
 
 ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every table shows
+EARLIER = "earlier"  # holds runs of other code
 FACTS = (
     "best_loss", "last_loss", "relative_l2", "max_error", "seconds", "iterations", "evaluations",
     "stop",
@@ -38,11 +45,18 @@ class SweepDirectory:
     Attributes:
         path: where it is, or will be once it is written.
         grids: what was asked for, in the order in which it was.
+        identity: the code of the problems that this call names.
+        stale: names of members whose runs are of other code.
+        notices: what a user should know before anything is run.
     """
 
-    def __init__(self, path: Path, grids: list[Grid]) -> None:
+    def __init__(self, path: Path, grids: list[Grid], identity: Identity | None = None) -> None:
         self.path = path
-        self.grids = grids
+        self.identity = identity or Identity()
+        self.changed = self.identity.changed(grids)
+        self.grids = list(_unique(map(self.identity.renewed, grids)))
+        self.stale: frozenset[str] = frozenset()
+        self.notices: tuple[str, ...] = ()
 
     @staticmethod
     def open(path: str | Path) -> "SweepDirectory":
@@ -51,33 +65,115 @@ class SweepDirectory:
         Raises:
             RunError: there is none, or sweep.json is damaged.
         """
-        path = Path(path)
+        return SweepDirectory(user_path(path, RunError), SweepDirectory._written(path))
+
+    @staticmethod
+    def _written(path: str | Path) -> list[Grid]:
+        path = user_path(path, RunError)
         if not SweepDirectory.is_sweep(path):
-            raise RunError(f"{path} is no sweep directory: it has no sweep.json")
+            raise RunError(f"{plain(str(path))} is no sweep directory: it has no sweep.json")
+        for name in ("results.csv", "results.parquet", "figures", EARLIER):
+            if (path / name).is_symlink():
+                raise RunError(f"{path / name} leads out of the sweep directory: remove it")
         data = RunDirectory(path).read_json("sweep.json")
         try:
-            grids = [Grid(grid["values"], tuple(grid["zip"])) for grid in data["grids"]]
-        except (KeyError, TypeError):
+            grids = [
+                Grid(grid["values"], tuple(grid["zip"]), checked_code(grid.get("code", {})))
+                for grid in data["grids"]
+            ]
+            for name in (member["problem"] for grid in grids for member in grid.members()):
+                user_path(name, RunError)
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise RunError(f"{path / 'sweep.json'} is damaged: it holds no grids") from None
-        return SweepDirectory(path, grids)
+        return grids
 
     @staticmethod
     def is_sweep(path: str | Path) -> bool:
         """Whether a sweep is there."""
-        return (Path(path) / "sweep.json").is_file()
+        return (user_path(path, RunError) / "sweep.json").is_file()
 
     @staticmethod
-    def planned(grid: Grid, out: str | Path | None, runs: str | Path) -> "SweepDirectory":
+    def planned(
+        grid: Grid, out: str | Path | None, runs: str | Path, identity: Identity
+    ) -> "SweepDirectory":
         """The sweep of a grid, beside those that its directory holds already; nothing is written.
 
         Args:
             grid: what is to be run.
             out: the sweep directory; by default a function of the grid's members.
             runs: where that one goes, into its folder `sweeps`.
+            identity: the code of the grid's problems.
         """
-        path = Path(out) if out is not None else Path(runs) / "sweeps" / _name(grid)
-        grids = SweepDirectory.open(path).grids if SweepDirectory.is_sweep(path) else []
-        return SweepDirectory(path, grids if grid in grids else [*grids, grid])
+        default = user_path(runs, RunError) / "sweeps" / _name(identity.renewed(grid))
+        path = default if out is None else user_path(out, RunError)
+        grids = SweepDirectory._written(path) if SweepDirectory.is_sweep(path) else []
+        directory = SweepDirectory(path, [*grids, grid], identity)
+        directory._compare()
+        return directory
+
+    def _compare(self) -> None:
+        """Find the runs that are of other code, and the members that cannot be run."""
+        members = self.members()
+        stale = [m for m in members if self.identity.is_stale(self.path / m.name, m)]
+        self.stale = frozenset(member.name for member in stale)
+        notices = []
+        if stale:
+            names = ", ".join(dict.fromkeys(member["problem"] for member in stale))
+            notices.append(
+                f"{names} changed since {len(stale)} of these runs were trained: they are trained "
+                f"anew, the old ones are kept in {self.path / EARLIER}"
+            )
+        for name in dict.fromkeys(m["problem"] for m in members):
+            if not self.identity.is_at_hand(self.grids, name):
+                notices.append(
+                    f"the members of {name} are left as they are: only sweep.json names it, and "
+                    "you have not run this code here; name it, or say --trust"
+                )
+        fresh = (self.path / m.name for m in members if m.name not in self.stale)
+        self.notices = (*notices, *version_notice(fresh))
+
+    def trusted(self, retry: int, trust: Trust) -> list[Member]:
+        """What is left to be run, once the code that runs of it hold is trusted.
+
+        Args:
+            retry: see `left`.
+            trust: what the user said; if anything, of problems that only sweep.json names, too.
+
+        Raises:
+            TrustError: a run's own copy of its code is not trusted.
+        """
+        for name in dict.fromkeys(m["problem"] for m in self.members()) if trust else ():
+            if not self.identity.is_at_hand(self.grids, name):
+                with contextlib.suppress(PinnsigError):  # then it stays as it is
+                    trust_code(self.grids, name, trust)
+        left = self.left(retry)
+        for member in left:
+            run = self.path / member.name
+            if member.name not in self.stale and (run / "config.json").is_file():
+                require_trust(run, trust)
+        return left
+
+    def code_of(self, member: Member) -> dict[str, str] | None:
+        """The digests that the files of a member's problem must have; see `Identity.code_of`."""
+        return self.identity.code_of(self.grids, member["problem"])
+
+    def set_aside_stale(self) -> None:
+        """Move the runs that are of other code out of the way, and forget its failures.
+
+        Raises:
+            RunError: they cannot be moved.
+        """
+        for name in sorted(self.stale):
+            target = self.path / EARLIER / f"{name}-{secrets.token_hex(3)}"
+            try:
+                target.parent.mkdir(exist_ok=True)
+                (self.path / name).rename(target)
+            except OSError as error:
+                raise RunError(f"cannot move {self.path / name}: {error.strerror}") from None
+        self.stale = frozenset()
+        if self.changed:
+            RunDirectory(self.path).write_json("failures.json", self.failures())
+            self.changed = set()
 
     # --- members --------------------------------------------------------------------------------
 
@@ -89,10 +185,13 @@ class SweepDirectory:
     def left(self, retry: int) -> list[Member]:
         """What is to be run: all that is not done, but for what failed more than `retry` times."""
         failures = self.failures()
+        problems = dict.fromkeys(member["problem"] for member in self.members())
+        at_hand = {name for name in problems if self.identity.is_at_hand(self.grids, name)}
         return [
             member
             for member in self.members()
             if self.status(member.name) != DONE
+            and member["problem"] in at_hand
             and failures.get(member.name, {}).get("attempts", 0) <= retry
         ]
 
@@ -112,7 +211,14 @@ class SweepDirectory:
 
     def status(self, name: str) -> str:
         """done, interrupted or missing; whether it failed is in `failures`."""
-        return run_status(self.path / name, run_result(self.path / name))
+        return self._found(name)[0]
+
+    def _found(self, name: str) -> tuple[str, dict[str, Any]]:
+        """A member's status and what its run gave; one of other code is as none."""
+        if name in self.stale:
+            return MISSING, {}
+        result = run_result(self.path / name)
+        return run_status(self.path / name, result), result or {}
 
     def reached(self, name: str) -> int:
         """How many iterations a member's checkpoint holds."""
@@ -129,8 +235,7 @@ class SweepDirectory:
 
     def _row(self, member: Member, settings: list[str], failures: dict[str, Any]) -> Row:
         failure = failures.get(member.name, {})
-        found = run_result(self.path / member.name)
-        status, result = run_status(self.path / member.name, found), found or {}
+        status, result = self._found(member.name)
         shown = {name: _plain(member[name]) for name in settings}
         return {
             "run": member.name,
@@ -180,7 +285,11 @@ class SweepDirectory:
         """By member: failed `attempts`, `kills` of its process in the last call, and `reason`."""
         if not (self.path / "failures.json").is_file():
             return {}
-        return RunDirectory(self.path).read_json("failures.json")
+        found = RunDirectory(self.path).read_json("failures.json")
+        if not self.changed:
+            return found
+        forgotten = {m.name for m in self.members() if m["problem"] in self.changed}
+        return {name: failure for name, failure in found.items() if name not in forgotten}
 
     def failed(self, name: str, reason: str) -> None:
         """Note that a member failed once more."""
@@ -218,9 +327,18 @@ def run_status(path: Path, result: dict[str, Any] | None) -> str:
     return INTERRUPTED if (path / "config.json").is_file() else MISSING
 
 
+def _unique(grids: Iterable[Grid]) -> Iterator[Grid]:
+    seen = []
+    for grid in grids:
+        if grid not in seen:
+            seen.append(grid)
+            yield grid
+
+
 def _name(grid: Grid) -> str:
-    """The same for the same members."""
+    """The same for the same members, and the same class where that was given itself."""
     names = "\n".join(sorted(member.name for member in grid.members()))
+    names += "".join(code.get(ITSELF, "") for code in grid.code.values())
     digest = hashlib.blake2b(names.encode(), digest_size=4).hexdigest()
     first = grid.values["problem"][0]
     file = problem_file(first)

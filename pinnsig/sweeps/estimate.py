@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pinnsig.building import build, build_objective
 from pinnsig.errors import PinnsigError
 from pinnsig.phasing import build_phases, build_weighting
+from pinnsig.problem import Problem, problem_class
 from pinnsig.settings import resolve
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.grid import Member
@@ -54,7 +55,8 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
         if alike not in checked:
             checked[alike] = ""
             try:
-                trainer = make_trainer(member)
+                kind = problem_class(member["problem"], directory.code_of(member))
+                trainer = make_trainer(member, kind)
                 if cost not in each:
                     each[cost] = _measured(trainer, member)
             except PinnsigError as error:
@@ -66,7 +68,7 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
     return Estimate(total / max(min(workers, len(todo)), 1), refused)
 
 
-def measured_seconds(member: Member) -> float:
+def measured_seconds(member: Member, kind: type[Problem] | None = None) -> float:
     """Return the seconds of a run, from those of a few iterations of each of its phases.
 
     A limit on its time holds here too.
@@ -74,16 +76,16 @@ def measured_seconds(member: Member) -> float:
     Raises:
         PinnsigError: it cannot be trained.
     """
-    return _measured(make_trainer(member), member)
+    return _measured(make_trainer(member, kind), member)
 
 
-def make_trainer(member: Member) -> Trainer:
+def make_trainer(member: Member, kind: type[Problem] | None = None) -> Trainer:
     """Return what a member is trained with; networks, points and optimisers meet their limits.
 
     Raises:
         PinnsigError: it cannot be trained.
     """
-    parts = build(resolve(member.settings))
+    parts = build(resolve(member.settings), kind)
     objective = build_objective(parts)
     return Trainer(objective, build_phases(parts), weighting=build_weighting(parts))
 

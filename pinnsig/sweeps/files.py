@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.errors import SettingsError
-from pinnsig.settings import read_table
+from pinnsig.settings import ADDED, read_table
 from pinnsig.settings.checks import integer, unknown, word, yes_or_no
 from pinnsig.sweeps.batch_size import batch_setting
 
@@ -47,5 +47,6 @@ def read_sweep(path: str | Path) -> dict[str, Any]:
             own[name] = KEYS[name](name, value)
         except SettingsError as error:
             raise SettingsError(f"{path}: [sweep] {error}") from None
-    data.pop("environment", None)  # of the config.json of a run
+    for name in ADDED:  # of the config.json of a run
+        data.pop(name, None)
     return {**data, **own}

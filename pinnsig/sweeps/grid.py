@@ -5,14 +5,14 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 from pinnsig.activations import parse_activation
 from pinnsig.building import build_initializer
 from pinnsig.errors import SettingsError
-from pinnsig.problem import absolute, problem_class, problem_file
+from pinnsig.problem import absolute, problem_file
 from pinnsig.runs import dumps
 from pinnsig.settings import Settings, check_settings
 from pinnsig.settings.checks import table
@@ -66,10 +66,12 @@ class Grid:
     Attributes:
         values: by name, in the order of `Settings`; an entry of a table is named `set.nu`.
         zipped: names whose values are paired; those of all others are combined with all.
+        code: by problem, the digests of its files of code by name; "" stands for a class itself.
     """
 
     values: dict[str, list[Any]]
     zipped: tuple[str, ...] = ()
+    code: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def axes(self) -> list[str]:
@@ -94,19 +96,14 @@ class Grid:
 
     def as_dict(self) -> dict[str, Any]:
         """What `make_grid` makes the same grid of, in JSON."""
-        return {"values": self.values, "zip": list(self.zipped)}
+        return {"values": self.values, "zip": list(self.zipped), "code": self.code}
 
-    def check(self, problems: bool = True) -> None:
+    def check(self) -> None:
         """Refuse what cannot be trained, as far as that shows without making networks.
 
-        Args:
-            problems: whether the problem is to be found by its name.
-
         Raises:
-            PinnsigError: a problem, activation or initialiser that does not exist.
+            PinnsigError: an activation or initialiser that does not exist.
         """
-        for name in self.values["problem"] if problems else ():
-            problem_class(name)
         for text in self.values.get("act", ()):
             parse_activation(text)
         for text in self.values.get("init", ()):

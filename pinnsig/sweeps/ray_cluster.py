@@ -19,9 +19,11 @@ from typing import Any
 import torch
 
 from pinnsig.checkpoints import NEWEST, PREVIOUS
-from pinnsig.errors import DeviceError, RunError
+from pinnsig.errors import DeviceError, PinnsigError, RunError
 from pinnsig.interrupts import interruptible
-from pinnsig.problem import problem_file
+from pinnsig.problem import problem_class, problem_file, source_of
+from pinnsig.problem.opened import OpenedFiles
+from pinnsig.run_source import require_trust
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
@@ -90,7 +92,12 @@ class RayCluster(Executor):
                         ray.cancel(reference)  # Ctrl-C, which a run takes as the wish to be saved
                 while waiting and len(running) < max(self.workers, 1):
                     task = waiting.popleft()
-                    sent = _packed(task.path), _source(task)
+                    try:
+                        sent = _packed(task.path), _source(task)
+                    except PinnsigError as error:  # its problem's file changed meanwhile
+                        yield Ended(task.name, str(error))
+                        continue
+                    task = replace(task, trust=True)  # was asked here, nodes cannot know
                     running[remote.remote(task, *sent, self.threads)] = task
                     yield Started(task.name)
                 ready, _ = ray.wait(list(running), timeout=POLL) if running else ([], [])
@@ -105,14 +112,16 @@ def _received(reference: Any, task: Task, told: bool) -> Ended:
     except ray.exceptions.RayError as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return Ended(task.name, reason, killed=True, interrupted=told)
-    if files:
+    if files:  # none where it could not even begin
         _unpack(files, task.path)
         _tell_its_place(task.path)
+        with contextlib.suppress(PinnsigError):
+            require_trust(task.path, True)  # it ran the code that was sent from here
     return ended
 
 
 def _perform_in_scratch(
-    task: Task, files: bytes, source: tuple[str, str] | None, threads: int
+    task: Task, files: bytes, source: tuple[str, bytes] | None, threads: int
 ) -> tuple[Ended, bytes]:
     """On a node: run a task in a scratch directory; returns how it ended, and the directory."""
     torch.set_num_threads(threads)
@@ -122,21 +131,32 @@ def _perform_in_scratch(
             _unpack(files, path)
         settings = dict(task.settings)
         if source is not None:
-            name, text = source
-            file, _, chosen = name.partition(":")
-            Path(place, file).write_text(text, encoding="utf-8")
-            settings["problem"] = str(Path(place, file)) + (chosen and f":{chosen}")
+            name, packed = source
+            _unpack(packed, Path(place, "source"))
+            settings["problem"] = str(Path(place, "source", name))
         ended = perform(replace(task, path=path, settings=settings))
         return ended, _packed(path)
 
 
-def _source(task: Task) -> tuple[str, str] | None:
-    """Name and text of the user's own problem file, which the nodes do not have."""
-    file = None if task.kind else problem_file(task.settings["problem"])
+def _source(task: Task) -> tuple[str, bytes] | None:
+    """Name and files of the user's own problem, which the nodes do not have.
+
+    Raises:
+        PinnsigError: the problem cannot be imported, or changed.
+    """
+    named = task.settings["problem"]
+    file = None if task.kind else problem_file(named)
     if file is None:
         return None
-    name = f"{file.path.name}:{file.chosen}" if file.chosen else file.path.name
-    return name, file.path.read_text(encoding="utf-8")
+    kind = problem_class(named, task.code)
+    opened = OpenedFiles(file.path.absolute().parent)
+    with opened.watching(), contextlib.suppress(Exception):  # it will say so where it is run
+        kind(**task.settings.get("set", {})).terms()
+    source = source_of(kind).having_read(opened)
+    with tempfile.TemporaryDirectory(prefix="pinnsig-") as place:
+        source.copy(Path(place), links=False)
+        name = f"{file.path.name}:{file.chosen}" if file.chosen else file.path.name
+        return name, _packed(Path(place))
 
 
 def _packed(path: Path) -> bytes:
@@ -144,7 +164,7 @@ def _packed(path: Path) -> bytes:
     if not path.is_dir():
         return b""
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
+    with tarfile.open(fileobj=stream, mode="w", dereference=True) as archive:
         archive.add(path, ".")
     return stream.getvalue()
 

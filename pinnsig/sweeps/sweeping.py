@@ -8,16 +8,18 @@ from typing import Any
 
 from pinnsig.errors import PinnsigError, ProblemError, SettingsError
 from pinnsig.gradients import own_gradients
-from pinnsig.problem import Problem
+from pinnsig.problem import Problem, name_of
 from pinnsig.settings import Settings, resolve
 from pinnsig.sweeps.batch_size import automatic_members, batch_setting
 from pinnsig.sweeps.batched import Batched
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.grid import Member, make_grid
+from pinnsig.sweeps.identity import Identity
 from pinnsig.sweeps.pool import Pool
 from pinnsig.sweeps.table import DONE, Row, SweepTable
 from pinnsig.sweeps.tasks import Ended, Started, Task
+from pinnsig.trust import Trust
 
 
 class SweepWatcher:
@@ -53,6 +55,7 @@ def sweep(
     figures: bool = False,
     keep_checkpoints: bool = False,
     watcher: SweepWatcher | None = None,
+    trust: Trust = False,
     **given: Any,
 ) -> SweepTable:
     """Run every combination of settings, each in a run directory of its own.
@@ -77,17 +80,20 @@ def sweep(
         figures: whether to draw those of each run.
         keep_checkpoints: whether finished runs keep what `resume` needs (160 MB each at 50 x 64).
         watcher: what sees the sweep.
+        trust: whether code that came with the sweep directory may be run; this is remembered.
         given: settings by name, each with one value or several: a list, or a text such as
             `"0.1,0.5"`, `"0.1:2:9"` (start:stop:count) or `"log:0.1:10:5"`.
 
     Raises:
+        TrustError: a run that is to be gone on with holds code that is not trusted.
         PinnsigError: settings that cannot be used, or a directory that cannot be written; then
             nothing was run.
     """
-    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     directory = plan(problem, zip=zip, out=out, runs=runs, **given)
+    left = directory.trusted(retry, trust)
+    kinds = directory.identity.kinds
     if executor is None:
-        executor = choose_executor(directory.left(retry), workers, batch)
+        executor = choose_executor(left, workers, batch)
     elif batch_setting("batch", batch) not in ("auto", "off"):
         raise SettingsError(f"batch = {batch} trains in this process, and not on another executor")
     return _Sweep(directory, executor, retry, watcher or SweepWatcher()).run(
@@ -95,9 +101,10 @@ def sweep(
             member.name,
             directory.path.absolute() / member.name,
             member.settings,
-            kind,
-            figures,
-            keep_checkpoints,
+            kinds.get(member["problem"]),
+            directory.code_of(member),
+            figures=figures,
+            keep_checkpoint=keep_checkpoints,
         )
     )
 
@@ -140,13 +147,14 @@ def plan(
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path | list | tuple):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
-    named = kind.__name__ if kind else str(problem) if isinstance(problem, Path) else problem
+    named = name_of(kind) if kind else str(problem) if isinstance(problem, Path) else problem
     grid = make_grid({**given, "problem": named}, zip)
-    grid.check(problems=kind is None)
+    identity = Identity.of(grid.values["problem"], kind)
+    grid.check()
     if "preset" not in grid.values:  # which would else depend on the machine that goes on
         preset = _preset(out, grid.values.get("device", ["auto"])[0])
         grid = make_grid({**given, "problem": named, "preset": preset}, zip)
-    return SweepDirectory.planned(grid, out, runs)
+    return SweepDirectory.planned(grid, out, runs, identity)
 
 
 def _preset(out: str | Path | None, device: str) -> str:
@@ -175,7 +183,11 @@ class _Sweep:
     def run(self, make: Any) -> SweepTable:
         """Run what is left, with the task that `make` makes of each member."""
         directory = self.directory
+        for notice in directory.notices:
+            self.watcher.noticed(notice)
         with directory.locked():
+            directory.identity.remember()
+            directory.set_aside_stale()
             todo = {member.name: member for member in directory.left(self.retry)}
             workers = self.executor.workers
             self.table = directory.write_results()

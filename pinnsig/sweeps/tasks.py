@@ -37,6 +37,8 @@ class Task:
         path: its run directory.
         settings: what was given, `problem` among them.
         kind: the problem's class, where there is no name to find it by.
+        code: the digests that its file and what that imports must have, by name.
+        trust: whether the code that is in its directory may be run.
         figures: whether to draw them.
         keep_checkpoint: whether a finished run keeps what `resume` needs.
     """
@@ -45,6 +47,8 @@ class Task:
     path: Path
     settings: dict[str, Any]
     kind: type[Problem] | None = None
+    code: dict[str, str] | None = None
+    trust: bool = False
     figures: bool = False
     keep_checkpoint: bool = False
 
@@ -179,12 +183,13 @@ def _set_aside(path: Path) -> str:
 def _begin(task: Task, **options: Any) -> Solving:
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solving(task.kind or problem, path=task.path, **options, **settings)
+    return solving(task.kind or problem, path=task.path, code=task.code, **options, **settings)
 
 
 def _go_on(task: Task, **options: Any) -> Solving:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    return resuming(task.path, problem=task.kind, **options, **device)
+    options |= {"problem": task.kind, "trust": task.trust}
+    return resuming(task.path, **options, **device)
 
 
 def _can_go_on(path: Path) -> bool:

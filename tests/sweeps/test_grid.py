@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinnsig.errors import ActivationError, InitializerError, ProblemError, SettingsError
-from pinnsig.sweeps import Grid, make_grid
+from pinnsig.sweeps import Grid, make_grid, plan
 from pinnsig.sweeps.estimate import measured_seconds
 from pinnsig.sweeps.grid import Member
 from pinnsig.sweeps.values import values_of
@@ -96,9 +96,8 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], words: str):
     ],
 )
 def test_names_are_checked_before_anything_runs(given: dict[str, Any], kind: type[Exception]):
-    grid = make_grid({"problem": "burgers", **given})
     with pytest.raises(kind):
-        grid.check()
+        plan(**{"problem": "burgers", **given})
 
 
 @given(st.floats(0.01, 1.0), st.floats(1.5, 100.0), st.integers(2, 20))
