@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
 from pinnsig.training import INTERRUPTED as STOPPED
 from pinnsig.training import Asked, evaluate_alone
 
-REMAINS = {"config.json", "metrics.jsonl", "problem.py", POINTS}
+REMAINS = {"config.json", "metrics.jsonl", "problem.py", "source", "figures", POINTS}
 """What a run that was killed before its first checkpoint leaves, which is of no use."""
 
 
@@ -163,7 +164,7 @@ def _prepare(path: Path) -> tuple[str, str | None]:
         names = {entry.name for entry in path.iterdir()}
         if names <= REMAINS and ("config.json" in names or not names):
             for name in names:
-                (path / name).unlink()
+                shutil.rmtree(path / name) if (path / name).is_dir() else (path / name).unlink()
             with contextlib.suppress(OSError):  # something was put there meanwhile
                 path.rmdir()
                 return MISSING, None
