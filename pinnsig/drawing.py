@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsig.evaluation import Comparison, compare, evaluation_axes, fine_axis
+from pinnsig.evaluation import Comparison, compare, fine_axis
 from pinnsig.model import Model
 from pinnsig.problem import Problem, Sites
 
@@ -38,8 +38,9 @@ def planes(
 
 def _plane(model: Model, *spanning: str) -> dict[str, Comparison]:
     axes = {}
-    for name, coarse in evaluation_axes(model.problem).items():
-        middle = np.array([0.5 * (coarse[0] + coarse[-1])])
+    domain = model.problem.domain
+    for name in domain.names:
+        middle = np.array([0.5 * sum(domain.interval(name))])
         axes[name] = fine_axis(model.problem, name) if name in spanning else middle
     return compare(model, axes)
 

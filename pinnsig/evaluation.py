@@ -1,4 +1,4 @@
-"""A trained field on a regular grid, beside the reference solution, and its errors."""
+"""A trained field at many points, beside the reference solution, and its errors."""
 
 import math
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import qmc
 from torch import Tensor
 
 from pinnsig.errors import ProblemError
@@ -20,23 +21,28 @@ Array = NDArray[np.float64]
 
 # points per coordinate, by number of coordinates; time gets about half of space's
 POINTS = {1: 1001, 2: 201, 3: 41, 4: 17}
+SCATTERED = 2**14  # points where a regular grid would be too coarse or too large
+SOBOL_DIMENSIONS = 21_201  # that direction numbers are known for
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One field on a regular grid.
+    """One field on a regular grid, or at scattered points where there are many coordinates.
 
     Attributes:
         field: its name.
-        axes: the grid's points along each coordinate, in the domain's order.
-        prediction: shape (len(axis), ...) over all axes.
+        axes: the grid's points along each coordinate, in the domain's order; of scattered points,
+            their coordinates, each of shape (N,).
+        prediction: shape (len(axis), ...) over all axes, or (N,).
         reference: the solution there, same shape; None where the problem has none of this field.
+        scattered: whether the points are scattered.
     """
 
     field: str
     axes: dict[str, Array]
     prediction: Array
     reference: Array | None
+    scattered: bool = False
 
     @property
     def error(self) -> Array | None:
@@ -55,9 +61,24 @@ class Comparison:
 
 
 def evaluation_axes(problem: Problem) -> dict[str, Array]:
-    """Regular grid axes over the domain, ends included."""
-    points = POINTS.get(problem.domain.dimensions, 7)
+    """Return regular grid axes over a domain of few coordinates, ends included."""
+    points = POINTS[problem.domain.dimensions]
     return {name: _axis(problem, name, points) for name in problem.domain.names}
+
+
+def scattered_points(problem: Problem) -> dict[str, Array]:
+    """Return points that fill the domain evenly, by coordinate; always the same.
+
+    Source: scrambled Sobol points (Owen 1998), or uniform ones in more dimensions than those have.
+    """
+    dimensions = problem.domain.dimensions
+    if dimensions <= SOBOL_DIMENSIONS:
+        # `seed` is called `rng` since scipy 1.15, which still takes the old name
+        sequence = qmc.Sobol(dimensions, seed=0)  # pyright: ignore[reportCallIssue]
+        unit = sequence.random(SCATTERED)
+    else:
+        unit = np.random.default_rng(0).random((SCATTERED, dimensions))
+    return dict(zip(problem.domain.names, problem.domain.place(unit).T, strict=True))
 
 
 def fine_axis(problem: Problem, name: str) -> Array:
@@ -71,14 +92,20 @@ def _axis(problem: Problem, name: str, points: int) -> Array:
 
 
 def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, Comparison]:
-    """Every field of a model on a grid, beside the problem's solution if it has one.
+    """Return every field of a model beside the problem's solution, if it has one.
+
+    Args:
+        model: whose fields.
+        axes: of a regular grid; by default one over the whole domain, and scattered points where
+            it has more coordinates than `POINTS` knows.
 
     Raises:
         ProblemError: the solution has another shape than its points, or is not finite.
     """
     problem = model.problem
-    axes = dict(axes or evaluation_axes(problem))
-    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    scattered = axes is None and problem.domain.dimensions not in POINTS
+    axes = dict(axes or (scattered_points(problem) if scattered else evaluation_axes(problem)))
+    mesh = list(axes.values()) if scattered else np.meshgrid(*axes.values(), indexing="ij")
     columns = {
         name: torch.from_numpy(values.ravel()) for name, values in zip(axes, mesh, strict=True)
     }
@@ -91,6 +118,7 @@ def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, 
             axes,
             predicted[field].double().cpu().numpy().reshape(shape),
             references[field].numpy().reshape(shape) if field in references else None,
+            scattered,
         )
         for field in problem.fields
     }

@@ -56,7 +56,8 @@ def draw_figures(
     figures: dict[str, Callable[[], Figure]] = {
         "loss.png": lambda: loss_figure(list(directory.metrics()))
     }
-    maps = cuts = comparisons
+    # scattered points are no map
+    maps = cuts = {name: own for name, own in comparisons.items() if not own.scattered}
     measured: Mapping[str, Measured] = {}
     if objective is not None:
         problem = objective.model.problem

@@ -7,10 +7,13 @@ import pytest
 import torch
 
 import pinnsig
+from pinnsig.building import build
 from pinnsig.errors import ProblemError
-from pinnsig.evaluation import Comparison, max_error, reference_values, relative_l2
+from pinnsig.evaluation import Comparison, compare, max_error, reference_values, relative_l2
 from pinnsig.judging import Estimate, Judgement, suspicions
+from pinnsig.model import Model
 from pinnsig.problem import Box, Coefficient, Problem
+from pinnsig.settings import resolve
 from pinnsig.testing import ProblemChecks
 from tests.conftest import SMALL
 
@@ -166,3 +169,33 @@ def test_ansatz_that_misses_fields(runs, given, words):
     with pytest.raises(ProblemError, match=words):
         pinnsig.solve(type("Case", (Pair,), {"ansatz": given}), runs=runs, **SMALL)
     assert not runs.exists()
+
+
+def in_many_dimensions(dimensions: int) -> Model:
+    """A network of no size on a cube whose fields are known."""
+
+    class Linear(Problem):
+        domain = Box(**{f"x_{i}": (0.0, 1.0) for i in range(dimensions)})
+
+        def residual(self, u):
+            return u.x_0 - 1.0
+
+        def solution(self, **x):
+            return sum(x.values()) / dimensions
+
+    return build(resolve({"problem": "any", "depth": 1, "width": 2}), Linear).model
+
+
+@pytest.mark.parametrize("dimensions", [4, 5, 12, 60])
+def test_errors_take_as_much_memory_in_many_dimensions_as_in_few(dimensions):
+    found = compare(in_many_dimensions(dimensions))["u"]
+    assert found.scattered == (dimensions > 4)
+    assert found.reference is not None
+    assert found.prediction.size <= 10**5
+    assert list(found.axes) == [f"x_{i}" for i in range(dimensions)]
+    # the mean of a sum of independent uniform numbers, and its deviation
+    assert found.reference.mean() == pytest.approx(0.5, abs=1e-3)
+    if dimensions > 4:
+        assert found.reference.std() == pytest.approx((12 * dimensions) ** -0.5, rel=0.02)
+        again = compare(in_many_dimensions(dimensions))["u"]
+        np.testing.assert_array_equal(found.reference, again.reference)
