@@ -82,18 +82,19 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, finished: Path):
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c(tmp_path: Path, times: int):
     # the first signal lets it go on, unless there is to be a second, which ends it where it waits
-    wait = "hold()" if times == 1 else "while True: hold()"
+    waits = "if" if times == 1 else "while"
     place = Place(tmp_path / "place")
     place.hold()
-    problem = place.problem(f"if self.evaluations() > 12: {wait}")
+    problem = place.problem(f"{waits} self.evaluations() > 12: hold()")
     runs = tmp_path / "runs"
-    arguments = ["solve", str(problem), "--runs", str(runs), "--adam=1000", "--no-figures"]
-    command = [sys.executable, "-m", "pinnsig", *arguments, "--depth=1", "--width=4", "--json"]
+    arguments = ["solve", str(problem), "--runs", str(runs), *FLAGS, "--adam=1000", "--no-figures"]
+    command = [sys.executable, "-m", "pinnsig", *arguments, "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:
         try:
             wait_for(lambda: place.holding() or process.poll() is not None)
+            assert process.poll() is None
             process.send_signal(signal.SIGINT)
             told = b""
             if times == 2:  # signals that a process has not seen yet are not counted
