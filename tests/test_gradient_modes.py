@@ -1,6 +1,7 @@
 """Runs do not depend on the mode of torch's that a caller is in, nor on global random streams."""
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_inference_mode_and_no_grad_change_nothing(tmp_path, engine):
 
 
 def states():
-    return random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+    array: Any = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), array[1].tolist(), torch.get_rng_state().tolist()
 
 
 def test_training_leaves_the_global_streams_alone(tmp_path):
