@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pinnsig
-from pinnsig import solver
+from pinnsig import ending
 from pinnsig.runs import RunDirectory
 from tests.conftest import SMALL, Cli
 
@@ -161,12 +161,12 @@ def test_the_dry_run_refuses_what_training_would(cli: Cli, tmp_path: Path):
     assert found.code == 1
     (line,) = found.err.splitlines()
     assert "width=4000" in line
-    assert "for the inverse Hessian" in line
+    assert "the inverse Hessian" in line
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_exit_codes_of_a_sweep(cli: Cli, tmp_path: Path, monkeypatch, number: int, code: int):
-    judge = solver.judge
+    judge = ending.judge
     presses = [number]
 
     def press(*arguments):
@@ -174,7 +174,7 @@ def test_exit_codes_of_a_sweep(cli: Cli, tmp_path: Path, monkeypatch, number: in
             signal.raise_signal(presses.pop())
         return judge(*arguments)
 
-    monkeypatch.setattr(solver, "judge", press)
+    monkeypatch.setattr(ending, "judge", press)
     arguments = ["sweep", "burgers", *FLAGS, "--seed", "0,1", "--out", tmp_path / "sweep"]
     assert cli(*arguments).code == code
     with RunDirectory(tmp_path / "sweep").locked():

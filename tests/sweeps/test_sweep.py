@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pinnsig
-from pinnsig import Callback, solver
+from pinnsig import Callback, ending
 from pinnsig.checkpoints import NEWEST
 from pinnsig.errors import RunError, SettingsError
 from pinnsig.problem import problem_class
@@ -270,8 +270,8 @@ def test_a_signal_while_a_run_is_judged_ends_the_sweep(tmp_path: Path, monkeypat
             signal.raise_signal(number)
         return judge(*arguments)
 
-    judge = solver.judge
-    monkeypatch.setattr(solver, "judge", press)
+    judge = ending.judge
+    monkeypatch.setattr(ending, "judge", press)
     flags = {**SMALL, "seed": "0,1,2,3", "out": tmp_path / "sweep", "batch": batch}
     table = pinnsig.sweep("burgers", watcher=Heard(), **flags)
     assert heard == [number]
