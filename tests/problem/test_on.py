@@ -123,7 +123,7 @@ def test_coefficients_by_name_are_learned(runs, engine):
         Loss, runs=runs, figures=False, **{**SMALL, "adam": 0, "lbfgs": 40}, engine=engine,
         dtype="float64",
     )  # fmt: skip
-    assert found.coefficients["h"] == pytest.approx(1.0, abs=1e-6)
+    assert found.coefficients["h"]["value"] == pytest.approx(1.0, abs=1e-6)
 
 
 class Radiation(Problem):
