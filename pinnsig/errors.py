@@ -54,3 +54,7 @@ class SignalError(PinnsigError):
 
 class FigureError(PinnsigError):
     """A figure of the paper is unknown, or its record cannot be read or written."""
+
+
+class DatasetError(PinnsigError):
+    """An image set is not there, damaged, or not what its name says."""
