@@ -69,8 +69,8 @@ class ImageSet:
         found = hashlib.sha256()
         for part in (self.train, self.test):
             if part is not None:
-                found.update(np.ascontiguousarray(part.pixels))
-                found.update(np.ascontiguousarray(part.labels.astype(np.uint8)))
+                found.update(part.pixels.tobytes())
+                found.update(part.labels.astype(np.uint8).tobytes())
         return found.hexdigest()
 
 

@@ -5,6 +5,7 @@ members, in memory that is taken once; so small layers, of which a deep narrow n
 not dominated by what a graph costs.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -62,7 +63,7 @@ class Shape:
     def parameters(self) -> int:
         """P, of one member."""
         sizes = self.sizes
-        plain = sum((a + 1) * b for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        plain = sum((a + 1) * b for a, b in itertools.pairwise(sizes))
         return plain + (2 * self.depth * self.width if self.batch_norm else 0)
 
     def views(self, flat: Tensor) -> list[Layer]:
@@ -77,12 +78,11 @@ class Shape:
             return part
 
         sizes = self.sizes
-        for index, (n_in, n_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        for index, (n_in, n_out) in enumerate(itertools.pairwise(sizes)):
             weight, bias = take(n_out, n_in), take(1, n_out)
             normal = self.batch_norm and index < self.depth
-            found.append(
-                Layer(weight, bias, *((take(1, n_out), take(1, n_out)) if normal else (None, None)))
-            )
+            gain, shift = (take(1, n_out), take(1, n_out)) if normal else (None, None)
+            found.append(Layer(weight, bias, gain, shift))
         return found
 
 
@@ -204,7 +204,7 @@ class Classifiers:
         return self._workspace
 
     def _normalise(self, index: int, h: Tensor, out: Tensor) -> Tensor:
-        """Write h normalised over the batch; return 1 / deviation. Running statistics move along."""
+        """Write h normalised over the batch, move the running statistics; return 1 / deviation."""
         variance, mean = torch.var_mean(h, dim=1, correction=0, keepdim=True)
         count = h.shape[1]
         self.means[index].lerp_(mean, MOMENTUM)

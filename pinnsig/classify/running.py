@@ -106,7 +106,7 @@ def _run(
 ) -> tuple[Path, dict[str, Any]]:
     member = training.members[0]
     stop = FINISHED
-    with interruptible(interrupting or (lambda number: None)) as heard:
+    with interruptible(interrupting or (lambda _: None)) as heard:
         lines = [dumps(asdict(epoch)) + "\n" for epoch in member.epochs]
         directory.write_bytes("metrics.jsonl", "".join(lines).encode())  # without a torn end
         for (record,) in training.run(heard.asked):

@@ -41,7 +41,7 @@ def split(
 def _stratified(
     labels: NDArray[np.int64], among: Indices, count: int, generator: np.random.Generator
 ) -> tuple[Indices, Indices]:
-    """Split indices into the rest and `count` chosen ones, each class in proportion; both sorted."""
+    """Split indices into the rest and `count` chosen ones, each class in proportion; sorted."""
     classes, sizes = np.unique(labels[among], return_counts=True)
     exact = count * sizes / len(among)
     shares = np.floor(exact).astype(int)

@@ -1,4 +1,4 @@
-"""Many classifiers: what is done is kept, the rest is trained in groups and on several processes."""
+"""Many classifiers: what is done is kept, the rest is trained in groups on several processes."""
 
 import hashlib
 import json

@@ -1,5 +1,6 @@
 """Training classifiers: members of one shape together, every epoch validated."""
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,9 @@ from pinnsig.initializers import Initializer, parse_initializer
 
 JUDGED = 2000
 """Images that go through the network at once while it is judged."""
+
+SHARED = 2**22
+"""Multiplications of a layer's product below which a second thread costs more than it brings."""
 
 COMMON = (
     "dataset", "depth", "width", "batch_norm", "samples", "validation", "inputs", "epochs",
@@ -173,10 +177,11 @@ class Training:
         """
         while self.adam.steps < self.iterations:
             begun = time.perf_counter()
-            losses = self._train_epoch(asked)
-            if losses is None:
-                return
-            found = self._judge(self.data.validation)
+            with self._threads():
+                losses = self._train_epoch(asked)
+                if losses is None:
+                    return
+                found = self._judge(self.data.validation)
             self.seconds += time.perf_counter() - begun
             self.epoch += 1
             records = [
@@ -190,6 +195,17 @@ class Training:
                     member.best_statistics = [s[index].clone() for s in self.networks.statistics()]
             yield records
         self._test()
+
+    @contextlib.contextmanager
+    def _threads(self) -> Iterator[None]:
+        """Within it, torch has one thread where products are too small to be shared."""
+        before = torch.get_num_threads()
+        if self.batch * self.common.width**2 * len(self.members) < SHARED:
+            torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
     def _train_epoch(self, asked: Callable[[], bool]) -> list[float] | None:
         order = torch.stack([
