@@ -114,7 +114,10 @@ def read_cifar_python(path: Path, key: str, pixels: int = 3072) -> tuple[Bytes, 
     try:
         found = _PlainUnpickler(io.BytesIO(data), encoding="bytes").load()
         images = found[b"data"].array()
-        labels = np.asarray(found[key.encode()], np.int64)
+        listed = found[key.encode()]
+        if type(listed) is not list or any(type(label) is not int for label in listed):
+            raise DatasetError("its labels are no list of whole numbers")
+        labels = np.asarray(listed, np.int64)
     except DatasetError as error:
         raise DatasetError(f"{path}: {error}") from None
     except Exception as error:
@@ -133,7 +136,7 @@ class _PlainType:
     """Stands in for a numpy type; only unsigned bytes are read."""
 
     def __init__(self, code: Any, *_: Any) -> None:
-        self.code = code if isinstance(code, str) else bytes(code).decode("ascii")
+        self.code = code.decode("ascii") if isinstance(code, bytes) else code
 
     def __setstate__(self, state: Any) -> None:
         del state
@@ -156,22 +159,37 @@ class _PlainArray:
         return np.frombuffer(raw, np.uint8).reshape(shape, order="F" if by_columns else "C")
 
 
-def _latin(text: Any, encoding: Any = "latin1") -> bytes:
-    """Stands in for the codec by which newer Pythons pickle bytes."""
-    if encoding not in ("latin1", b"latin1"):
-        raise DatasetError(f"bytes in the encoding {encoding!r}")
-    return text if isinstance(text, bytes) else str(text).encode("latin1")
+class _Latin:
+    """Stands in for the codec by which newer Pythons pickle bytes.
+
+    An object without attributes: a pickle may set those of whatever it names.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, text: Any, encoding: Any = "latin1") -> bytes:
+        if encoding not in ("latin1", b"latin1") or not isinstance(text, str | bytes):
+            raise DatasetError(f"bytes in the encoding {encoding!r:.20}")
+        return text if isinstance(text, bytes) else text.encode("latin1")
 
 
-class _PlainUnpickler(pickle.Unpickler):
-    """Knows numpy arrays of bytes, and no other object."""
+class _PlainUnpickler(pickle._Unpickler):  # type: ignore[name-defined]
+    """Knows numpy arrays of bytes, and no other object.
 
+    The one written in Python: in C a few bytes of a file can ask for any amount of memory.
+    """
+
+    dispatch = {  # noqa: RUF012
+        code: load
+        for code, load in pickle._Unpickler.dispatch.items()  # type: ignore[attr-defined]
+        if code not in (pickle.BYTEARRAY8[0], pickle.EXT1[0], pickle.EXT2[0], pickle.EXT4[0])
+    }
     KNOWN = {  # noqa: RUF012
         ("numpy.core.multiarray", "_reconstruct"): _PlainArray,
         ("numpy._core.multiarray", "_reconstruct"): _PlainArray,
         ("numpy", "ndarray"): _PlainArray,
         ("numpy", "dtype"): _PlainType,
-        ("_codecs", "encode"): _latin,
+        ("_codecs", "encode"): _Latin(),
     }
 
     def find_class(self, module: str, name: str) -> Any:
