@@ -6,6 +6,7 @@ not dominated by what a graph costs.
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -120,7 +121,7 @@ class Classifiers:
         self.theta = torch.zeros(members, shape.parameters, dtype=dtype, device=device)
         self.gradient = torch.zeros_like(self.theta)
         self.activation = Elementwise(activations, self.theta)
-        self._workspace: _Workspace | None = None
+        self._workspaces: dict[int, _Workspace] = {}
         self.layers, self.slopes = shape.views(self.theta), shape.views(self.gradient)
         normals = shape.depth if shape.batch_norm else 0
         self.means = [self.theta.new_zeros(members, 1, shape.width) for _ in range(normals)]
@@ -198,10 +199,14 @@ class Classifiers:
         return losses
 
     def _work(self, batch: int) -> "_Workspace":
-        """Memory for a batch of that size, kept until another size comes."""
-        if self._workspace is None or self._workspace.batch != batch:
-            self._workspace = _Workspace(self, batch)
-        return self._workspace
+        """Memory for a batch of that size, kept: a recorded step goes on using it.
+
+        Smaller batches use a part of what the largest one has.
+        """
+        if batch not in self._workspaces:
+            largest = self._workspaces.get(max(self._workspaces, default=0))
+            self._workspaces[batch] = _Workspace(self, batch, largest)
+        return self._workspaces[batch]
 
     def _normalise(self, index: int, h: Tensor, out: Tensor) -> Tensor:
         """Write h normalised over the batch, move the running statistics; return 1 / deviation."""
@@ -233,26 +238,38 @@ class Classifiers:
 class _Workspace:
     """What a step keeps on its way, for one size of batch; (M, B, width) by layer.
 
+    Args:
+        networks: whose steps.
+        batch: B.
+        other: whose memory is used if it suffices.
+
     Attributes:
+        memory: what the others are views of.
         hidden: activations.
         slopes: f' there.
         normal: normalised preactivations, where there is batch normalisation.
         back: two cotangents that take turns.
     """
 
-    def __init__(self, networks: Classifiers, batch: int) -> None:
+    def __init__(
+        self, networks: Classifiers, batch: int, other: "_Workspace | None" = None
+    ) -> None:
         shape = networks.shape
         stacks = shape.depth * (3 if shape.batch_norm else 2) + 2
-        sizes = networks.members, batch, shape.width
-        itemsize = networks.theta.dtype.itemsize
-        require(
-            stacks * sizes[0] * batch * sizes[2] * itemsize,
-            f"activations of {shape.depth:,} layers of {shape.width:,} units for {batch:,} images",
-            "take a smaller batch or fewer members at once",
-            networks.theta.device,
-        )
-        self.batch = batch
-        kept = networks.theta.new_empty(stacks, *sizes).unbind()
+        sizes = stacks, networks.members, batch, shape.width
+        count = math.prod(sizes)
+        if other is not None and other.memory.numel() >= count:
+            self.memory = other.memory
+        else:
+            require(
+                count * networks.theta.dtype.itemsize,
+                f"activations of {shape.depth:,} layers of {shape.width:,} units for {batch:,} "
+                "images",
+                "take a smaller batch or fewer members at once",
+                networks.theta.device,
+            )
+            self.memory = networks.theta.new_empty(count)
+        kept = self.memory[:count].view(sizes).unbind()
         depth = shape.depth
         self.hidden, self.slopes = kept[:depth], kept[depth : 2 * depth]
         self.normal, self.back = kept[2 * depth : -2], kept[-2:]
