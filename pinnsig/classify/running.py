@@ -75,11 +75,15 @@ def resume_classifier(
     if images.digest != saved.get("images"):
         raise RunError(f"{directory.path} was trained on other images of {settings.dataset}")
     with directory.locked():
-        state, _ = load_checkpoint(directory)
+        state, notice = load_checkpoint(directory)
         training = Training([settings], images)
         training.load(state)
-        if training.adam.steps >= training.iterations:
+        # killed between its last epoch and its result, a run has only that left to do
+        if training.ended and (directory.path / "result.json").is_file():
             raise RunError(f"{directory.path} has nothing left to do")
+        if notice is not None:
+            member = training.members[0]
+            member.notices = (*member.notices, notice)
         return _run(directory, training, tell, interrupting)
 
 
@@ -114,7 +118,7 @@ def _run(
             if tell is not None:
                 tell(record)
             _save(directory, training)
-        if training.adam.steps < training.iterations:
+        if not training.ended:
             stop = INTERRUPTED
     if not member.finite:
         stop = NON_FINITE

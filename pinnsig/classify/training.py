@@ -25,8 +25,8 @@ from pinnsig.devices import DTYPES
 from pinnsig.errors import SettingsError
 from pinnsig.initializers import Initializer, parse_initializer
 
-JUDGED = 2000
-"""Images that go through the network at once while it is judged."""
+JUDGED, NUMBERS = 2000, 2**26
+"""Images that go through the networks at once while they are judged, and numbers of a layer."""
 
 SHARED = 2**22
 """Multiplications of a layer's product below which a second thread costs more than it brings."""
@@ -80,6 +80,11 @@ class Epoch:
     validation_accuracy: float
     seconds: float
 
+    @property
+    def finite(self) -> bool:
+        """Whether both losses are finite numbers."""
+        return math.isfinite(self.train_loss + self.validation_loss)
+
 
 @dataclass
 class Trained:
@@ -103,13 +108,13 @@ class Trained:
 
     @property
     def best_epoch(self) -> Epoch:
-        """The epoch of the best validation accuracy, the first of several."""
-        return max(self.epochs, key=lambda epoch: epoch.validation_accuracy)
+        """The epoch of the best validation accuracy, the first of several; finite if any is."""
+        return max(self.epochs, key=lambda e: (e.finite, e.validation_accuracy))
 
     @property
     def finite(self) -> bool:
         """Whether every loss was a finite number."""
-        return all(math.isfinite(e.train_loss + e.validation_loss) for e in self.epochs)
+        return all(epoch.finite for epoch in self.epochs)
 
 
 class Training:
@@ -153,7 +158,13 @@ class Training:
         self.adam = BlockedAdam(self.networks.theta, self.networks.gradient, rates)
         self.data = Batches(images, splits, first.inputs, self.dtype, self.device)
         self.batch = min(first.batch, self.data.count)
+        if first.batch_norm and self.batch == 1:
+            raise SettingsError(
+                "batch = 1 cannot be: batch normalisation takes two images at least"
+            )
         self.epoch = 0
+        # an accelerator without float64 sums up in what it has
+        self._sums = self.dtype if self.device.type == "mps" else torch.float64
         self.seconds = 0.0
         self._steps: dict[int, _Step] = {}
 
@@ -166,16 +177,28 @@ class Training:
     @property
     def iterations(self) -> int:
         """Steps in all."""
-        each = -(-self.data.count // self.batch)
-        return self.common.iterations or self.common.epochs * each
+        return self.common.iterations or self.common.epochs * len(self._starts)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all steps are done, or no member has numbers left that are finite."""
+        return self.adam.steps >= self.iterations or not any(m.finite for m in self.members)
+
+    @property
+    def _starts(self) -> range:
+        """Where each batch of an epoch begins; batch normalisation has none of one image."""
+        single = self.common.batch_norm and self.data.count % self.batch == 1
+        return range(0, self.data.count - single, self.batch)
 
     def run(self, asked: Callable[[], bool] = lambda: False) -> Iterator[list[Epoch]]:
         """Train to the end, from wherever it is; yield every member's record of each epoch.
 
+        A member whose loss is no finite number has come to its end: it can only stay so.
+
         Args:
             asked: whether to end at once, without a record of the epoch that is under way.
         """
-        while self.adam.steps < self.iterations:
+        while not self.ended:
             begun = time.perf_counter()
             with self._threads():
                 losses = self._train_epoch(asked)
@@ -189,12 +212,22 @@ class Training:
                 for train, (loss, accuracy) in zip(losses, found, strict=True)
             ]
             for index, (member, record) in enumerate(zip(self.members, records, strict=True)):
+                if not member.finite:
+                    continue
                 member.epochs.append(record)
                 if member.best is None or member.best_epoch is record:
                     member.best = self.networks.theta[index].clone()
                     member.best_statistics = [s[index].clone() for s in self.networks.statistics()]
+            self._tell_notices()
             yield records
         self._test()
+
+    def _tell_notices(self) -> None:
+        for step in self._steps.values():
+            notice = step.recorded.notice
+            for member in self.members:
+                if notice is not None and notice not in member.notices:
+                    member.notices = (*member.notices, notice)
 
     @contextlib.contextmanager
     def _threads(self) -> Iterator[None]:
@@ -212,16 +245,16 @@ class Training:
             torch.from_numpy(_epoch_order(member.settings.seed, self.epoch, self.data.count))
             for member in self.members
         ]).to(self.device)  # fmt: skip
-        totals = torch.zeros(len(self.members), dtype=torch.float64, device=self.device)
+        totals = torch.zeros(len(self.members), dtype=self._sums, device=self.device)
         seen = 0
-        for start in range(0, self.data.count, self.batch):
+        for start in self._starts:
             if self.adam.steps >= self.iterations:
                 break
             if asked():
                 return None
             chosen = order[:, start : start + self.batch]
             losses = self._step(chosen)
-            totals += losses.double() * chosen.shape[1]
+            totals += losses.to(self._sums) * chosen.shape[1]
             seen += chosen.shape[1]
         return (totals / max(seen, 1)).tolist()
 
@@ -233,13 +266,16 @@ class Training:
 
     def _judge(self, images: Part) -> list[tuple[float, float]]:
         """Mean cross-entropy and accuracy of every member over images."""
-        losses = torch.zeros(len(self.members), dtype=torch.float64, device=self.device)
+        losses = torch.zeros(len(self.members), dtype=self._sums, device=self.device)
         right = torch.zeros_like(losses)
-        for start in range(0, images.count, JUDGED):
-            x, labels = images.at(slice(start, start + JUDGED))
+        shape = self.networks.shape
+        most = NUMBERS // (len(self.members) * max(shape.inputs, shape.width))
+        chunk = max(min(JUDGED, most), 1)
+        for start in range(0, images.count, chunk):
+            x, labels = images.at(slice(start, start + chunk))
             logs = self.networks.logits(x).log_softmax(2)
-            losses -= logs.gather(2, labels.unsqueeze(2)).double().sum((1, 2))
-            right += (logs.argmax(2) == labels).double().sum(1)
+            losses -= logs.gather(2, labels.unsqueeze(2)).to(self._sums).sum((1, 2))
+            right += (logs.argmax(2) == labels).to(self._sums).sum(1)
         return list(
             zip((losses / images.count).tolist(), (right / images.count).tolist(), strict=True)
         )
