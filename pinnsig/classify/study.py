@@ -17,6 +17,7 @@ from pinnsig.classify.datasets import ImageSet, load_images
 from pinnsig.classify.running import result_data
 from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.training import COMMON, Training
+from pinnsig.devices import DTYPES
 from pinnsig.errors import PinnsigError, RunError
 from pinnsig.memory import available_memory
 from pinnsig.runs import RunDirectory, dumps
@@ -153,7 +154,8 @@ def _most(member: ClassifySettings, sets: dict[str, ImageSet]) -> int:
     weights = (inputs + member.depth * member.width) * member.width
     stacks = 3 * member.depth * member.batch * member.width + 2 * member.batch * inputs
     free = available_memory(device) or 2**32
-    return max(min(int(SHARE * free / (4 * (8 * weights + stacks))), TOGETHER), 1)
+    each = DTYPES[member.dtype].itemsize * (8 * weights + stacks)
+    return max(min(int(SHARE * free / each), TOGETHER), 1)
 
 
 def _name(member: ClassifySettings, images: ImageSet) -> str:
@@ -180,6 +182,7 @@ def _read(kept: RunDirectory, names: Sequence[str]) -> dict[str, Outcome]:
             outcome = json.loads(text)
         except (OSError, ValueError):  # not there, or torn: it is trained again
             continue
-        if isinstance(outcome, dict) and ("accuracy" in outcome or "failed" in outcome):
+        # what failed did so before it was trained, and may not fail again (memory)
+        if isinstance(outcome, dict) and "accuracy" in outcome:
             found[name] = outcome
     return found
