@@ -5,7 +5,9 @@ torch's operations do the same.
 """
 
 import ctypes
+import itertools
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import groupby
 
@@ -18,7 +20,9 @@ from pinnsig.jets.compiled.forms import native_form
 from pinnsig.jets.compiled.functions import write_functions
 from pinnsig.jets.compiled.tape import SCALARS
 
+ALIGNED = 64  # parts begin at multiples of it, so that vectors are the same however many there are
 BLOCK = 2**16  # numbers; four arrays of them are 1 MB
+SHARED = 2**19  # numbers, of which a second thread moves its part in less time than it costs
 
 ACTIVATION = """
 void value(long n, T *restrict h) {{
@@ -174,11 +178,8 @@ class BlockedAdam:
         beta1, beta2 = self.betas
         if self._kernel is not None:
             *lengths, root = self._numbers.tolist()
-            size = self.theta.shape[1]
             for member, length in enumerate(lengths):
-                rows = (self.theta, self.gradient, self.mean, self.square)
-                places = [row[member].data_ptr() for row in rows]
-                self._kernel(size, *places, length, root, beta1, beta2, self.epsilon)
+                self._share(member, length, root, beta1, beta2, self.epsilon)
             return
         lengths, root = self._numbers[:-1].unsqueeze(1), self._numbers[-1]
         for block in self._blocks:
@@ -187,6 +188,24 @@ class BlockedAdam:
             v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
             scale = v.sqrt().mul_(root).add_(self.epsilon)
             self.theta[:, block].sub_((m / scale).mul_(lengths))
+
+    def _share(self, member: int, *numbers: float) -> None:
+        """One member's step in C, a part of it on each of torch's threads."""
+        kernel = self._kernel
+        assert kernel is not None
+        size, itemsize = self.theta.shape[1], self.theta.element_size()
+        rows = (self.theta, self.gradient, self.mean, self.square)
+        starts = [row[member].data_ptr() for row in rows]
+
+        def move(first: int, last: int) -> None:  # C gives the interpreter free
+            kernel(last - first, *(start + first * itemsize for start in starts), *numbers)
+
+        threads = min(torch.get_num_threads(), size // SHARED) or 1
+        ends = [*(size * i // threads // ALIGNED * ALIGNED for i in range(threads)), size]
+        others = [_pool().submit(move, *part) for part in itertools.pairwise(ends[1:])]
+        move(*ends[:2])
+        for other in others:
+            other.result()
 
     def state(self) -> dict[str, Tensor | int]:
         """Both means and the number of steps."""
@@ -197,6 +216,11 @@ class BlockedAdam:
         self.mean.copy_(state["mean"])  # type: ignore[arg-type]
         self.square.copy_(state["square"])  # type: ignore[arg-type]
         self.steps = int(state["steps"])
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="adam")
 
 
 @cache
