@@ -23,6 +23,7 @@ IDX_BYTES = 0x08  # the code of unsigned bytes
 GZIP = b"\x1f\x8b"
 LARGEST = 2**31
 """Bytes that a file may unfold to; the largest standard one has 154 million."""
+PIECE = 2**22
 
 
 def read_bytes(path: Path) -> bytes:
@@ -36,7 +37,7 @@ def read_bytes(path: Path) -> bytes:
             packed = stream.read(2) == GZIP
             stream.seek(0)
             source = gzip.GzipFile(fileobj=stream) if packed else stream
-            found = source.read(LARGEST + 1)
+            found = _read_pieces(source)
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DatasetError(f"cannot read {path}: {reason}") from None
@@ -45,6 +46,15 @@ def read_bytes(path: Path) -> bytes:
     if len(found) > LARGEST:
         raise DatasetError(f"{path} holds more than {LARGEST:,} bytes: it is no standard file")
     return found
+
+
+def _read_pieces(source: Any) -> bytes:
+    """All of a stream, or a little more than `LARGEST`; its memory grows with what is there."""
+    pieces, size = [], 0
+    while size <= LARGEST and (piece := source.read(PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def read_idx(path: Path, dimensions: int) -> Bytes:
