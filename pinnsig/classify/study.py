@@ -121,13 +121,14 @@ def _train(group: Group, images: ImageSet) -> dict[str, Outcome]:
         pass
     found = {}
     for name, member in zip(group, training.members, strict=True):
-        found[name] = {
+        outcome = {
             **asdict(member.settings),
             **result_data(member),
             "finite": member.finite,
             "accuracy": [epoch.validation_accuracy for epoch in member.epochs],
             "loss": [epoch.train_loss for epoch in member.epochs],
         }
+        found[name] = json.loads(dumps(outcome))  # the same whether it is new or was kept
     return found
 
 
