@@ -79,12 +79,17 @@ def resume_classifier(
         training = Training([settings], images)
         training.load(state)
         # killed between its last epoch and its result, a run has only that left to do
-        if training.ended and (directory.path / "result.json").is_file():
+        if training.ended and _has_result(directory):
             raise RunError(f"{directory.path} has nothing left to do")
         if notice is not None:
             member = training.members[0]
             member.notices = (*member.notices, notice)
         return _run(directory, training, tell, interrupting)
+
+
+def _has_result(directory: RunDirectory) -> bool:
+    there = (directory.path / "result.json").is_file()
+    return there and directory.read_json("result.json").get("stop") != INTERRUPTED
 
 
 def is_classifier(directory: RunDirectory) -> bool:

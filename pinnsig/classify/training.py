@@ -160,7 +160,8 @@ class Training:
         self.batch = min(first.batch, self.data.count)
         if first.batch_norm and self.batch == 1:
             raise SettingsError(
-                "batch = 1 cannot be: batch normalisation takes two images at least"
+                f"batch = {first.batch} of {self.data.count} image(s) cannot be: batch "
+                "normalisation takes at least two images"
             )
         self.epoch = 0
         # an accelerator without float64 sums up in what it has
