@@ -51,6 +51,8 @@ def show(run: Path, as_json: bool) -> None:
         click.echo()
         head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
         print_table(head, [tuple(phase.values()) for phase in result["phases"]])
+    for notice in result.get("notices", ()):  # of a run of classify
+        click.echo(f"\nnotice: {notice}")
     for doubt in result.get("suspicious", ()):
         click.echo(f"\nsuspicious: {doubt}")
 
