@@ -144,6 +144,12 @@ def test_twice_the_same(images: ImageSet, batch_norm: bool):
     assert not torch.equal(one.networks.theta, other.networks.theta)
 
 
+def test_every_epoch_and_seed_has_its_own_order():
+    orders = [tuple(training._epoch_order(seed, epoch, 50)) for seed in (0, 1) for epoch in (0, 1)]
+    assert all(sorted(order) == list(range(50)) for order in orders)
+    assert len(set(orders)) == 4
+
+
 def test_torchs_own_generator_is_no_part_of_it(images: ImageSet):
     torch.manual_seed(1)
     first = trained(images)
@@ -334,3 +340,24 @@ def test_settings_are_checked(given):
     with pytest.raises(ValueError) as raised:  # noqa: PT011
         tiny(**given)
     assert "\n" not in str(raised.value)
+
+
+# --- on a GPU -----------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_recorded_steps_are_plain_ones(images: ImageSet, batch_norm: bool):
+    """Two sizes of batch in turn, other tensors in between; the CPU ends at the same weights."""
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    given = {"dtype": "float64", "epochs": 12, "batch_norm": batch_norm}
+    members = [{"act": act, "seed": seed, **given} for seed, act in enumerate(("tanh", "erf"))]
+    cpu = trained(images, *(tiny(**member) for member in members))
+    gpu = trained(images, *(tiny(**{**member, "device": "cuda"}) for member in members))
+    assert all(step.recorded.graph is not None for step in gpu._steps.values())
+    assert len(gpu._steps) == 2
+    torch.testing.assert_close(gpu.networks.theta.cpu(), cpu.networks.theta, rtol=1e-6, atol=1e-8)
+    for one, two in zip(gpu.members, cpu.members, strict=True):
+        np.testing.assert_allclose(without_time(one), without_time(two), rtol=1e-6)
+        assert one.notices == images.notices
