@@ -81,3 +81,7 @@ class FigureError(PinnsigError):
 
 class OutsideDomainWarning(UserWarning):
     """A prediction is asked for where a network was not trained."""
+
+
+class DatasetError(PinnsigError):
+    """An image set is not there, damaged, or not what its name says."""

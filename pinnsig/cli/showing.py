@@ -82,6 +82,8 @@ def _show_run(run: RunDirectory, as_json: bool) -> None:
         click.echo()
         head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
         print_table(head, [tuple(phase.values()) for phase in result["phases"]])
+    for notice in result.get("notices", ()):  # of a classifier
+        click.echo(f"\nnotice: {notice}")
     for doubt in result.get("suspicious", ()):
         click.echo(f"\nsuspicious: {doubt}")
     if state.name != FINISHED_RUN:
