@@ -214,7 +214,7 @@ def test_parse(spec, overrides, expected):
     ("spec", "overrides", "message"),
     [
         ("calibrate", {}, "unknown initialiser 'calibrate'; did you mean 'calibrated'. known: cal"),
-        ("", {}, "unknown initialiser ''; known: calibrated, eoc, xavier, he, orthogonal, given-noise"),
+        ("", {}, "unknown initialiser ''; known: calibrated, eoc, xavier, he, orthogonal, given"),
         ("xavier:p=0.3", {}, "unknown parameter of xavier 'p'; known: sigma_b"),
         ("xavier", {"p": 0.3}, "unknown parameter of xavier 'p'; known: sigma_b"),
         ("calibrated:eps=1", {}, "did you mean 'epsilon'"),
