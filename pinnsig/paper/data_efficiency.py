@@ -12,6 +12,7 @@ from pinnsig.paper.experiment import (
     METHODS,
     Experiment,
     Grid,
+    bars_said,
     curves_by_method,
     deviation,
     leads,
@@ -92,7 +93,7 @@ class DataEfficiency(Experiment):
                 panels.append(
                     Curves(curves, "activation", f"best {ACCURACY}", f"{dataset}, {samples} images")
                 )
-        return panels_figure(panels)
+        return panels_figure(panels, bars_said(data))
 
     def table(self, data: Data) -> str:
         """Mean and standard deviation of the best accuracies, the paper's in brackets."""

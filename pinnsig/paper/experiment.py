@@ -168,6 +168,12 @@ def seeds_said(data: Data) -> str:
     return f"({count} seed{'s' if count > 1 else ''}{more})"
 
 
+def bars_said(data: Data) -> str:
+    """What error bars are, as a title; nothing for one seed."""
+    seeds = data["best"].shape[-1]
+    return f"mean and standard deviation over {seeds} seeds" if seeds > 1 else ""
+
+
 def curves_by_method(x: Any, best: Any, names: Sequence[str]) -> list[Curve]:
     """A line of means for each method, with standard deviations where there are several seeds.
 

@@ -13,6 +13,7 @@ from pinnsig.paper.experiment import (
     METHODS,
     Experiment,
     Grid,
+    bars_said,
     curves_by_method,
     leads,
     mean,
@@ -59,7 +60,7 @@ class AccuracyByDepth(Experiment):
                    f"best {ACCURACY}", f"{dataset}, {act}", limits=(0, 100))
             for dataset, rows in zip(data["dataset"], data["best"], strict=True)
             for act, best in zip(data["act"], rows, strict=True)
-        ], columns=3)  # fmt: skip
+        ], bars_said(data), columns=3)  # fmt: skip
 
     def judge(self, data: Data) -> Verdict:
         """How often the proposed one is first, and what depth costs it."""
@@ -139,7 +140,7 @@ class AccuracyByWidth(Experiment):
             Curves(curves_by_method(data["width"], best, data["method"]),
                    "units in each hidden layer", f"best {ACCURACY}", str(dataset), x_scale="log")
             for dataset, best in zip(data["dataset"], data["best"], strict=True)
-        ])  # fmt: skip
+        ], bars_said(data))  # fmt: skip
 
     def judge(self, data: Data) -> Verdict:
         """Where the proposed one is first."""

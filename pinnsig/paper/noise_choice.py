@@ -12,6 +12,7 @@ from pinnsig.paper.experiment import (
     ACCURACY,
     Experiment,
     Grid,
+    bars_said,
     deviation,
     mean,
     seeds_said,
@@ -68,14 +69,13 @@ class AccuracyByTargetRate(Experiment):
             for j, shape in enumerate(data["shape"]):
                 best = data["best"][i, j]
                 rule = target_negative_rate(int(str(shape).split()[0]))
-                label = r"mean $\pm$ standard deviation"
                 panels.append(Curves(
-                    [Curve([f"{p:g}" for p in data["p"]], mean(best), label, deviation(best),
+                    [Curve([f"{p:g}" for p in data["p"]], mean(best), "", deviation(best),
                            style=DOTS)],
                     "target negative rate $p$ (dotted: the rule $p(L)$)", f"best {ACCURACY}",
                     f"{dataset}, {shape}", marks=(float(np.interp(rule, data["p"], ticks)),),
                 ))  # fmt: skip
-        return panels_figure(panels)
+        return panels_figure(panels, bars_said(data))
 
     def judge(self, data: Data) -> Verdict:
         """The best p of each shape; whether p = 0.01 and 0.4 are as good, within their spread."""
@@ -154,7 +154,7 @@ class AccuracyByNoise(Experiment):
                 panels.append(
                     Curves(curves, "epoch", ACCURACY, f"{dataset}, {depth} layers", counted=True)
                 )
-        return panels_figure(panels)
+        return panels_figure(panels, bars_said(data))
 
     def judge(self, data: Data) -> Verdict:
         """Of the paper's three values the middle one first; the rule's as good as the best."""
