@@ -137,7 +137,7 @@ class Composite(BatchNormFree):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
             "datasets": {"mnist-5k": (FIRST, SECOND, THIRD)}, "depth": 100, "width": 64,
-            "epochs": 5, "normed": False, "seeds": 1,
+            "epochs": 4, "normed": False, "seeds": 1,
         },
         "paper": {
             "datasets": {"mnist": (FIRST,), "fashion-mnist": (SECOND,), "cifar10": (THIRD,)},
@@ -157,7 +157,7 @@ class Tanh(BatchNormFree):
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
-            "datasets": {"mnist-5k": ()}, "depth": 100, "width": 64, "epochs": 10,
+            "datasets": {"mnist-5k": ()}, "depth": 100, "width": 64, "epochs": 6,
             "normed": True, "seeds": 1,
         },
         "paper": {
@@ -178,7 +178,7 @@ class Deepest(BatchNormFree):
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
-            "datasets": {"mnist-5k": (SECOND,)}, "depth": 800, "width": 32, "epochs": 4,
+            "datasets": {"mnist-5k": (SECOND,)}, "depth": 800, "width": 32, "epochs": 3,
             "normed": False, "seeds": 1,
         },
         "paper": {

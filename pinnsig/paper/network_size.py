@@ -37,7 +37,7 @@ class AccuracyByDepth(Experiment):
         "has the best accuracy of four; on MNIST and Fashion-MNIST it hardly changes with depth."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {"datasets": ("mnist-5k",), "depths": (20, 50, 100), "epochs": 6, "seeds": 1},
+        "quick": {"datasets": ("mnist-5k",), "depths": (20, 50, 100), "epochs": 5, "seeds": 1},
         "paper": {
             "datasets": DATASETS, "depths": (20, 50, 100, 150, 200), "epochs": 10, "seeds": 3,
         },
@@ -110,7 +110,7 @@ class AccuracyByWidth(Experiment):
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
-            "datasets": ("mnist-5k",), "depth": 100, "widths": (10, 48, 128), "epochs": 10,
+            "datasets": ("mnist-5k",), "depth": 100, "widths": (10, 48, 128), "epochs": 6,
             "seeds": 1,
         },
         "paper": {
