@@ -46,6 +46,10 @@ def test_json_quiet_and_show(call, cli: Cli):
     config = strict_json((Path(result["run"]) / "config.json").read_text())
     assert (config["seed"], config["dataset"]) == (4, "mnist")
     assert cli("show", result["run"], "--json").json() == result
+    drawn = Path(cli("plot", result["run"]).out.strip())
+    assert drawn.name == "epochs.png"
+    assert drawn.read_bytes().startswith(b"\x89PNG")
+    assert "no fields" in cli("predict", result["run"], "--at", "x=1").complaint()
 
 
 def test_a_loss_that_is_not_finite_has_exit_code_1(call):
