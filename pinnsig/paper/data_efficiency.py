@@ -84,7 +84,7 @@ class DataEfficiency(Experiment):
         panels = []
         for dataset, rows in zip(data["dataset"], data["best"], strict=True):
             for i, (samples, best) in enumerate(zip(data["samples"], rows, strict=True)):
-                curves = curves_by_method(names, best.swapaxes(0, 1), data["method"])
+                curves = curves_by_method(names, best.swapaxes(0, 1), data["method"], False)
                 theirs = _published(str(dataset))
                 cross = {"color": "#222222", "linestyle": "", "marker": "x", "markersize": 6}
                 if theirs:

@@ -174,21 +174,22 @@ def bars_said(data: Data) -> str:
     return f"mean and standard deviation over {seeds} seeds" if seeds > 1 else ""
 
 
-def curves_by_method(x: Any, best: Any, names: Sequence[str]) -> list[Curve]:
+def curves_by_method(x: Any, best: Any, names: Sequence[str], joined: bool = True) -> list[Curve]:
     """A line of means for each method, with standard deviations where there are several seeds.
 
     Args:
         x: shape (n,).
         best: shape (methods, n, seeds).
         names: of the methods.
+        joined: whether points are joined by lines.
     """
     best = np.asarray(best)
     several = best.shape[-1] > 1
+    style = {"marker": "o", "markersize": 4, **({} if joined else {"linestyle": ""})}
     return [
-        Curve(x, mean(row), name, deviation(row) if several else None,
-              {"marker": "o", "markersize": 4})
+        Curve(x, mean(row), name, deviation(row) if several else None, style)
         for name, row in zip(names, best, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -83,7 +83,8 @@ class Curves(Panel):
             lines = axis.plot(curve.x, y, **style)
             if curve.label:
                 lines[0].set_label(curve.label)
-        axis.set_xscale(self.x_scale)
+        if self.x_scale != "linear":  # which would take the names off an axis of names
+            axis.set_xscale(self.x_scale)
         if self.counted:
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         if self.y_scale == "log":

@@ -119,6 +119,26 @@ def test_table_of_data_efficiency(monkeypatch: pytest.MonkeyPatch):
     assert xavier[4] == "30.0 ± 0.0 (66.15)"
 
 
+def test_leads_are_over_the_best_of_the_others():
+    best = np.array([[[90.0, 88.0], [80.0, 82.0], [30.0, 30.0]]])
+    assert experiment.leads({"best": best}, 1).tolist() == [89.0 - 81.0]
+    others = np.array([[50.0], [40.0], [60.0]])
+    assert experiment.leads({"best": others}, 0) == -10.0
+
+
+def test_each_initialiser_has_its_best_rate(monkeypatch: pytest.MonkeyPatch):
+    def accuracy(m: Any) -> float:
+        wanted = 1e-3 if m.init == "calibrated" else 1e-5
+        return 0.8 if m.lr * m.scale == pytest.approx(wanted) else 0.2
+
+    made_up(monkeypatch, accuracy)
+    figure = FIGURES["output-scales-tanh"]
+    table = figure.table(figure.compute(0, **figure.presets["quick"]))
+    assert table is not None
+    row = table.splitlines()[-1].strip("| ").split(" | ")
+    assert row == ["1e+09", "80.0 (at 0.001 omega)", *["80.0 (at 1e-05 omega)"] * 2]
+
+
 def test_the_composite_activation():
     f = parse_activation(composite((10, 1000, 10, 1)))
     for x in (-0.3, 1e-4, 0.02, 2.0):
