@@ -72,11 +72,14 @@ class AccuracyByDepth(Experiment):
         lost = np.median(ends[..., 0] - ends[..., 1], axis=(0, 1))
         digits = [i for i, d in enumerate(data["dataset"]) if not str(d).startswith("cifar")]
         kept = ends[digits, :, 0, 0] - ends[digits, :, 0, 1]
+        drops = ends[:, :, 0, 0] - ends[:, :, 0, 1]  # of the proposed one
+        where = np.unravel_index(drops.argmax(), drops.shape)
         words = (
             f"first for {', '.join(map(str, first))} of {of} at {', '.join(map(str, depths))} "
             f"layers; points lost from {depths[0]} to {depths[-1]} layers, medians: "
             + ", ".join(f"{m} {v:.1f}" for m, v in zip(data["method"], lost, strict=True))
-            + f" {seeds_said(data)}"
+            + f"; the proposed one loses most, {drops.max():.1f}, with {data['act'][where[1]]} on "
+            f"{data['dataset'][where[0]]} {seeds_said(data)}"
         )
         conditions: dict[str, bool] = {
             f"first everywhere at {depth} layers": bool(count == of)

@@ -64,14 +64,14 @@ class AccuracyByTargetRate(Experiment):
     def draw(self, data: Data) -> Figure:
         """A panel for each shape and data set, with p(L) marked."""
         ticks = np.arange(len(data["p"]))
+        names = [f"{p:g}".lstrip("0") or "0" for p in data["p"]]
         panels = []
         for i, dataset in enumerate(data["dataset"]):
             for j, shape in enumerate(data["shape"]):
                 best = data["best"][i, j]
                 rule = target_negative_rate(int(str(shape).split()[0]))
                 panels.append(Curves(
-                    [Curve([f"{p:g}" for p in data["p"]], mean(best), "", deviation(best),
-                           style=DOTS)],
+                    [Curve(names, mean(best), "", deviation(best), style=DOTS)],
                     "target negative rate $p$ (dotted: the rule $p(L)$)", f"best {ACCURACY}",
                     f"{dataset}, {shape}", marks=(float(np.interp(rule, data["p"], ticks)),),
                 ))  # fmt: skip
