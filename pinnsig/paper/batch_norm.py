@@ -11,6 +11,7 @@ from pinnsig.paper.experiment import (
     ACCURACY,
     METHODS,
     PROPOSED,
+    WITH_ZERO,
     Experiment,
     Grid,
     chance,
@@ -23,6 +24,9 @@ NORMED = " + BN"
 
 TRAINED = 3.0
 """Times the accuracy of guessing, from which a network counts as trained."""
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+"""Of the initialisers, with and without batch normalisation."""
 
 Coefficients = tuple[float, float, float, float]
 
@@ -40,12 +44,14 @@ def strategies(normed: bool) -> dict[str, tuple[str, bool]]:
     """Return every initialiser, and whether it goes with batch normalisation, by name.
 
     Args:
-        normed: whether the proposed one stands there with batch normalisation too.
+        normed: whether the proposed one stands there with batch normalisation too, as with tanh;
+            otherwise the edge of chaos without biases does, as an eighth.
     """
     plain = {name: (init, False) for name, init in METHODS.items()}
     with_norm = {f"{name}{NORMED}": (init, True) for name, init in METHODS.items()}
     if not normed:
         del with_norm[f"{PROPOSED}{NORMED}"]
+        plain = {name: (init, False) for name, init in WITH_ZERO.items()}
     return {**plain, **with_norm}
 
 
@@ -86,8 +92,8 @@ class BatchNormFree(Experiment):
         panels = []
         for panel, rows in zip(data["panel"], data["accuracy"], strict=True):
             curves = []
-            for k, (name, accuracy) in enumerate(zip(data["strategy"], rows, strict=True)):
-                colour = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")[_colour(str(name), k)]
+            for name, accuracy in zip(data["strategy"], rows, strict=True):
+                colour = COLOURS[list(WITH_ZERO).index(str(name).removesuffix(NORMED))]
                 dash = "--" if str(name).endswith(NORMED) else "-"
                 curves.append(
                     Curve(np.arange(1, accuracy.shape[1] + 1), np.median(accuracy, axis=0),
@@ -119,12 +125,6 @@ class BatchNormFree(Experiment):
         return verdict(
             conditions, f"best accuracy [%] on {'; '.join(words)} {seeds_said(data)}", findings
         )
-
-
-def _colour(name: str, place: int) -> int:
-    """That of the initialiser, with or without batch normalisation."""
-    plain = name.removesuffix(NORMED)
-    return list(METHODS).index(plain) if plain in METHODS else place % len(METHODS)
 
 
 class Composite(BatchNormFree):

@@ -30,6 +30,9 @@ PROPOSED, EOC = "proposed", "EOC"
 METHODS = {PROPOSED: "calibrated", EOC: "eoc", "Xavier": "xavier", "He": "he"}
 """The four initialisers that are compared, as text; proposed has the rule p(L)."""
 
+WITH_ZERO = {**METHODS, f"{EOC}, sigma_b = 0": "eoc:sigma_b=0"}
+"""With the strongest Gaussian scheme away from omega = 1, where sigma_w = omega is no other one."""
+
 ACTIVATIONS = ("tanh", "erf", "arctan", "gd", "softsign2", "softsign1+softsign2")
 """Those of the experiments with omega near 1."""
 
