@@ -84,11 +84,13 @@ class _Talk:
         self.path: Path | None = None
         self.epochs: int | None = None
         self.best = 0.0
+        self.saved = False  # whether there is an epoch to go on from
 
     def started(self, path: Path, member: Trained) -> None:
         """Say what is trained and where."""
         s = member.settings
         self.path, self.epochs = path, None if s.iterations else s.epochs
+        self.saved = bool(member.epochs)
         self.best = member.best_epoch.validation_accuracy if member.epochs else 0.0
         if not self.quiet:
             scale = "" if s.scale == 1 else f"{s.scale:g} "
@@ -104,6 +106,7 @@ class _Talk:
 
     def tell(self, epoch: Epoch) -> None:
         """A line for an epoch."""
+        self.saved = True
         self.best = max(self.best, epoch.validation_accuracy)
         if not self.quiet:
             of = f"/{self.epochs}" if self.epochs else ""
@@ -117,5 +120,5 @@ class _Talk:
     def interrupting(self, number: int) -> None:
         """Within a signal handler a buffered stream may be busy: write past it."""
         self.signal = number
-        where = f"; go on with: pinnsig resume {self.path}" if self.path else ""
+        where = f"; go on with: pinnsig resume {self.path}" if self.saved else ""
         os.write(2, f"\nending at the last epoch that is whole{where}\n".encode())

@@ -64,7 +64,7 @@ class OutputScales(Experiment):
         self.name = f"output-scales-{f}"
         self.source = f"section 5.2; appendix C.4, tables {tables}"
         self.claim = (
-            f"With a {f} the proposed initialisation trains at every output scale a from 0.01 to "
+            f"With a*{f} the proposed initialisation trains at every output scale a from 0.01 to "
             "1e9; the edge of chaos, at the best rate of its own, fails at large ones."
         )
 
