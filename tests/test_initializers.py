@@ -214,7 +214,7 @@ def test_parse(spec, overrides, expected):
     ("spec", "overrides", "message"),
     [
         ("calibrate", {}, "unknown initialiser 'calibrate'; did you mean 'calibrated'. known: cal"),
-        ("", {}, "unknown initialiser ''; known: calibrated, eoc, xavier, he, orthogonal"),
+        ("", {}, "unknown initialiser ''; known: calibrated, eoc, xavier, he, orthogonal, given"),
         ("xavier:p=0.3", {}, "unknown parameter of xavier 'p'; known: sigma_b"),
         ("xavier", {"p": 0.3}, "unknown parameter of xavier 'p'; known: sigma_b"),
         ("calibrated:eps=1", {}, "did you mean 'epsilon'"),
@@ -260,3 +260,16 @@ def test_registering():
     finally:
         INITIALIZERS.pop("own", None)
     assert INITIALIZERS["xavier"] is Xavier
+
+
+def test_noise_that_is_given_reads_back_from_text():
+    f = 2.0 * Tanh()
+    given = parse_initializer("given-noise:sigma=0.3,epsilon=0.1")
+    assert given.scales(f, 7) == Scales(diagonal=0.6, sigma_z=0.3)
+    assert parse_initializer(given.spec) == given
+    gaussian = parse_initializer("gaussian:sigma_w=1.5,sigma_b=0.2")
+    assert gaussian.scales(f, 7) == Scales(sigma_w=1.5, sigma_b=0.2)
+    assert parse_initializer(gaussian.spec) == gaussian
+    for wrong in ("given-noise:sigma=-1", "gaussian:sigma_w=-1", "gaussian:sigma_w=inf"):
+        with pytest.raises(InitializerError, match="must be >= 0 and finite"):
+            parse_initializer(wrong)

@@ -19,12 +19,15 @@ from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE
 
 Tell = Callable[[Epoch], None]
 
+Started = Callable[[Path, Trained], None]
+
 
 def classify(
     dataset: str,
     *,
     data: str | Path | None = None,
     runs: str | Path = "runs",
+    started: Started | None = None,
     tell: Tell | None = None,
     interrupting: Callable[[int], None] | None = None,
     **given: Any,
@@ -35,6 +38,8 @@ def classify(
         dataset: see `load_images`.
         data: where its files are.
         runs: where run directories go.
+        started: called before training with the run directory, and with the member's settings
+            and notices.
         tell: called with the record of each epoch.
         interrupting: called at the first Ctrl-C or SIGTERM, within the handler.
         given: settings by name (`ClassifySettings`).
@@ -51,13 +56,14 @@ def classify(
     directory = RunDirectory.create(runs, settings.dataset)
     with directory.locked():
         _write_config(directory, training.members[0].settings, images, data)
-        return _run(directory, training, tell, interrupting)
+        return _run(directory, training, started, tell, interrupting)
 
 
 def resume_classifier(
     run: str | Path,
     *,
     data: str | Path | None = None,
+    started: Started | None = None,
     tell: Tell | None = None,
     interrupting: Callable[[int], None] | None = None,
 ) -> tuple[Path, dict[str, Any]]:
@@ -84,7 +90,7 @@ def resume_classifier(
         if notice is not None:
             member = training.members[0]
             member.notices = (*member.notices, notice)
-        return _run(directory, training, tell, interrupting)
+        return _run(directory, training, started, tell, interrupting)
 
 
 def _has_result(directory: RunDirectory) -> bool:
@@ -110,11 +116,14 @@ def _write_config(
 def _run(
     directory: RunDirectory,
     training: Training,
+    started: Started | None,
     tell: Tell | None,
     interrupting: Callable[[int], None] | None,
 ) -> tuple[Path, dict[str, Any]]:
     member = training.members[0]
     stop = FINISHED
+    if started is not None:
+        started(directory.path, member)
     with interruptible(interrupting or (lambda _: None)) as heard:
         lines = [dumps(asdict(epoch)) + "\n" for epoch in member.epochs]
         directory.write_bytes("metrics.jsonl", "".join(lines).encode())  # without a torn end

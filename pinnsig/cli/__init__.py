@@ -11,6 +11,7 @@ import click
 import torch
 
 from pinnsig.cli.benching import bench
+from pinnsig.cli.classifying import classify
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict
 from pinnsig.cli.papering import paper
@@ -39,6 +40,7 @@ def cli() -> None:
 COMMANDS = (
     solve, resume, show, plot, predict, sweep, compare, problems, activations, init,
     check_activation, bench, signal, paper,
+    classify,
 )  # fmt: skip
 
 for _command in COMMANDS:

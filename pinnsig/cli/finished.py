@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from pinnsig.building import build
+from pinnsig.classify import is_classifier
 from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
@@ -24,6 +25,8 @@ from pinnsig.judging import judge_residuals
 from pinnsig.loading import TrainedModel, load
 from pinnsig.objective import Objective
 from pinnsig.paths import user_path
+from pinnsig.plots import epochs_figure, save_figure
+from pinnsig.runs import RunDirectory
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 
@@ -40,7 +43,7 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
 
     RUN is its directory; the figures go into its folder figures/. Of a sweep: loss, error and
     wall time with medians and full ranges over seeds, and maps where two settings have several
-    numbers.
+    numbers. Of a run of `classify`: losses and accuracy by epoch.
     """
     if SweepDirectory.is_sweep(run):
         for path in draw_sweep(SweepDirectory.open(run).write_results(), x, y):
@@ -48,6 +51,12 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
         return
     if x or y:
         raise click.UsageError("--x and --y belong to sweeps")
+    opened = RunDirectory.open(run)
+    if is_classifier(opened):
+        path = opened.path / "figures" / "epochs.png"
+        save_figure(epochs_figure(list(opened.metrics())), path)
+        click.echo(path)
+        return
     trained = load(run, trust=trusting(trust))
     tell(trained.notices)
     kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
@@ -92,6 +101,8 @@ def predict(
     """
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
+    if is_classifier(RunDirectory.open(run)):
+        raise RunError(f"{run} is a run of classify, which has no fields to predict")
     given = read_points([*at, *more]) if table is None else None
     weights = "last" if last else "best"
     trained: TrainedModel = load(run, weights=weights, trust=trusting(trust))

@@ -31,14 +31,21 @@ PATH, FILE, FOLDER = _UserPath(), _UserPath("directory"), _UserPath("file")
 COUNTED = (int, float)
 
 
-def setting_options(*names: str, several: bool = False) -> Callable[[Any], Any]:
+ARGUMENTS = ("problem", "dataset")
+"""Settings that are given without a flag."""
+
+
+def setting_options(
+    *names: str, several: bool = False, of: type = Settings
+) -> Callable[[Any], Any]:
     """A decorator that adds one option for each named setting; without names, for all of them.
 
     Args:
         names: of the settings.
         several: whether an option takes text with several values, which is then left as it is.
+        of: a dataclass made of `setting`s.
     """
-    chosen = [f for f in fields(Settings) if f.name != "problem" and (not names or f.name in names)]
+    chosen = [f for f in fields(of) if f.name not in ARGUMENTS and (not names or f.name in names)]
 
     def decorate(command: Any) -> Any:
         for setting in reversed(chosen):

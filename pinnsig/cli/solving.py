@@ -12,6 +12,8 @@ import click
 
 from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
+from pinnsig.classify import is_classifier
+from pinnsig.cli.classifying import resume_run
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
@@ -20,6 +22,7 @@ from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.paths import plain
 from pinnsig.problem import Problem
 from pinnsig.run_source import problem_of_config, require_trust
+from pinnsig.runs import RunDirectory
 from pinnsig.settings import COUNTS, PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
@@ -123,8 +126,15 @@ def resume(
 
     RUN is its directory, wherever it is now. More iterations (of its last phase: --adam, --lbfgs
     or --broyden) make a run longer that has come to its end, --phase adds one, and limits, device,
-    logging and saving may change; what the weights and points were made with may not.
+    logging and saving may change; what the weights and points were made with may not. A run of
+    `classify` goes on as it is, to its last epoch.
     """
+    if is_classifier(RunDirectory.open(run)):
+        changed = [name for name, value in changes.items() if value is not None]
+        if changed or tensorboard:
+            raise click.UsageError("a run of classify goes on as it is, without other options")
+        resume_run(context, run, as_json, quiet)
+        return
 
     require_trust(run, trusting(trust))  # a question cannot be asked below a live display
 

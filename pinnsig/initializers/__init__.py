@@ -7,7 +7,15 @@ from pinnsig.initializers.base import (
     Scales,
     register_initializer,
 )
-from pinnsig.initializers.schemes import Calibrated, EdgeOfChaos, He, Orthogonal, Xavier
+from pinnsig.initializers.schemes import (
+    Calibrated,
+    EdgeOfChaos,
+    Gaussian,
+    GivenNoise,
+    He,
+    Orthogonal,
+    Xavier,
+)
 from pinnsig.initializers.specs import parse_initializer
 
 __all__ = [
@@ -15,6 +23,8 @@ __all__ = [
     "Calibrated",
     "Description",
     "EdgeOfChaos",
+    "Gaussian",
+    "GivenNoise",
     "He",
     "Initializer",
     "Orthogonal",

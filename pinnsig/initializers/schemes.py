@@ -1,4 +1,4 @@
-"""The schemes: calibrated W = D + Z, edge of chaos, Xavier, He, orthogonal.
+"""The schemes: calibrated W = D + Z, edge of chaos, Xavier, He, orthogonal, and given noise.
 
 To add one, write a class under `register_initializer`.
 """
@@ -61,11 +61,17 @@ class Calibrated(Initializer):
 
     def weight(self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator) -> Tensor:
         """D + Z."""
-        weight = standard_normal((n_out, n_in), generator) * (scales.noise / math.sqrt(n_in))
-        # i = j (mod N_in) with j < N_in: one entry in each row
-        i = torch.arange(n_out)
-        weight[i, i % n_in] += scales.diagonal or 0.0
-        return weight
+        return _diagonal_and_noise(n_out, n_in, scales, generator)
+
+
+def _diagonal_and_noise(
+    n_out: int, n_in: int, scales: Scales, generator: torch.Generator
+) -> Tensor:
+    weight = standard_normal((n_out, n_in), generator) * (scales.noise / math.sqrt(n_in))
+    # i = j (mod N_in) with j < N_in: one entry in each row
+    i = torch.arange(n_out)
+    weight[i, i % n_in] += scales.diagonal or 0.0
+    return weight
 
 
 @dataclass(frozen=True)
@@ -180,3 +186,61 @@ class Orthogonal(_Gaussian):
         """Gain times the Q of a QR factorisation of standard normal noise."""
         weight = torch.empty(n_out, n_in, dtype=torch.float64)
         return nn.init.orthogonal_(weight, gain=scales.noise, generator=generator)
+
+
+@register_initializer
+@dataclass(frozen=True)
+class GivenNoise(Initializer):
+    """W = D + Z as in the calibrated scheme, with sigma_z given in place of found.
+
+    Attributes:
+        sigma: sigma_z.
+        epsilon: offset of the diagonal from omega.
+        sigma_b: standard deviation of the biases.
+
+    Raises:
+        InitializerError: a parameter is out of range.
+    """
+
+    name: ClassVar[str] = "given-noise"
+    sigma: float = 0.0
+    epsilon: float = 0.0
+    sigma_b: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._require(0 <= self.sigma < math.inf, "sigma", ">= 0 and finite")
+        self._require(math.isfinite(self.epsilon), "epsilon", "finite")
+        self._require(0 <= self.sigma_b < math.inf, "sigma_b", ">= 0 and finite")
+
+    def scales(self, activation: Activation, depth: int) -> Scales:  # noqa: ARG002
+        """The noise as it was given, at any depth."""
+        diagonal = activation.omega + self.epsilon
+        return Scales(diagonal=diagonal, sigma_z=self.sigma, sigma_b=self.sigma_b)
+
+    def weight(self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator) -> Tensor:
+        """D + Z."""
+        return _diagonal_and_noise(n_out, n_in, scales, generator)
+
+
+@register_initializer
+@dataclass(frozen=True)
+class Gaussian(_Gaussian):
+    """Gaussian, with sigma_w given.
+
+    Attributes:
+        sigma_b: standard deviation of the biases.
+        sigma_w: W has variance sigma_w^2 / N_in.
+
+    Raises:
+        InitializerError: a parameter is out of range.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    sigma_w: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require(0 <= self.sigma_w < math.inf, "sigma_w", ">= 0 and finite")
+
+    def _sigma_w(self, activation: Activation) -> float:  # noqa: ARG002
+        return self.sigma_w

@@ -52,10 +52,13 @@ class PaperFigure(ABC):
         source: where the paper has it.
         claim: what the paper says by it, in our own words.
         presets: settings of `compute` for "quick" and "paper".
-        trains: whether it trains networks, for hours: then `all` leaves it out.
+        trains: whether it trains networks, for minutes or hours: then `all` leaves it out.
+        running: what `compute` takes beside settings, which says where and how it is run but does
+            not change what is found: of `data`, `workers`, `tell`.
     """
 
     trains: ClassVar[bool] = False
+    running: ClassVar[tuple[str, ...]] = ()
     name: str
     source: str
     claim: str
@@ -71,3 +74,7 @@ class PaperFigure(ABC):
     @abstractmethod
     def judge(self, data: Data) -> Verdict:
         """Hold the claim against the data."""
+
+    def table(self, data: Data) -> str | None:  # noqa: ARG002
+        """The data as a table in Markdown, where the paper has a table."""
+        return None

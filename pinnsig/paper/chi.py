@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from pinnsig.activations import parse_activation
 from pinnsig.calibration import sigma_star
-from pinnsig.initializers import Calibrated
+from pinnsig.initializers import Calibrated, Gaussian, GivenNoise
 from pinnsig.paper.base import Data, PaperFigure, Verdict, verdict
 from pinnsig.plots import Curve, Curves, Map, panels_figure
-from pinnsig.signal import GivenNoise, RandomNetwork, chi_map, layer_chi, normal_inputs
+from pinnsig.signal import RandomNetwork, chi_map, layer_chi, normal_inputs
 
 NEAR = 0.05  # |chi - 1| within which gradients keep their size, as the paper says by "near 1"
 
@@ -120,12 +120,10 @@ class ChiHeatmaps(PaperFigure):
         x = normal_inputs(16, width, seed)
         networks = [
             np.array([
-                layer_chi(
-                    RandomNetwork(f, GivenNoise(sigma=s, gaussian=gaussian), depth, width, seed), x
-                ).measured[L - 1]
+                layer_chi(RandomNetwork(f, scheme(s), depth, width, seed), x).measured[L - 1]
                 for s in coarse
             ]).T
-            for gaussian in (False, True)
+            for scheme in (GivenNoise, lambda sigma: Gaussian(sigma_w=sigma))
         ]  # fmt: skip
         return {
             "L": L, "sigma": sigma, "coarse": coarse,

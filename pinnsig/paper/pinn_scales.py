@@ -20,6 +20,7 @@ class PinnScale(PaperFigure):
     """
 
     trains = True
+    running = ("workers",)
     claim = (
         "At nearly every scale the proposed initialisation reaches a lower loss than the edge of "
         "chaos."

@@ -4,11 +4,12 @@
     <preset>.json    claim, verdict, figures behind it, seed, seconds, versions; kept in git
     <preset>.npz     the data that is drawn
     <preset>.png     the drawing
+    <preset>.md      the table, where the paper has one
 """
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,16 +26,34 @@ ROOT = Path("runs/paper")
 Record = dict[str, Any]
 
 
-def reproduce(figure: PaperFigure, preset: str, seed: int = 0, out: Path = ROOT) -> Record:
+def reproduce(
+    figure: PaperFigure,
+    preset: str,
+    seed: int = 0,
+    out: Path = ROOT,
+    datasets: Sequence[str] = (),
+    **running: Any,
+) -> Record:
     """Compute, draw, judge and save one figure; returns its record.
 
+    Args:
+        figure: which.
+        preset: of its settings.
+        seed: the first one.
+        out: where the files go.
+        datasets: only these of the preset's image sets; without any, all of them.
+        running: what is named in `PaperFigure.running`.
+
     Raises:
-        FigureError: the preset is unknown, or the files cannot be written.
+        FigureError: the figure has no such preset, image set or option, or the files cannot be
+            written.
     """
-    if preset not in figure.presets:
-        raise FigureError(f"{figure.name} has no preset {preset!r}: {', '.join(figure.presets)}")
+    settings = _settings(figure, preset, datasets)
+    for name in running:
+        if name not in figure.running:
+            raise FigureError(f"{figure.name} takes no {name}")
     start = time.perf_counter()
-    data = figure.compute(seed, **figure.presets[preset])
+    data = figure.compute(seed, **settings, **running)
     found = figure.judge(data)
     record = {
         "name": figure.name,
@@ -44,7 +63,7 @@ def reproduce(figure: PaperFigure, preset: str, seed: int = 0, out: Path = ROOT)
         "words": found.words,
         "findings": _rounded(found.findings),
         "preset": preset,
-        "settings": dict(figure.presets[preset]),
+        "settings": settings,
         "seed": seed,
         "seconds": round(time.perf_counter() - start, 1),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -53,6 +72,9 @@ def reproduce(figure: PaperFigure, preset: str, seed: int = 0, out: Path = ROOT)
     path = out / figure.name / preset
     save_figure(figure.draw(data), path.with_suffix(".png"))
     _write(path.with_suffix(".npz"), lambda part: _save_arrays(part, data))
+    table = figure.table(data)
+    if table is not None:
+        _write(path.with_suffix(".md"), lambda part: part.write_text(table, encoding="utf-8"))
     _write(path.with_suffix(".json"), lambda part: part.write_text(dumps(record, 2) + "\n"))
     return record
 
@@ -73,6 +95,23 @@ def last_record(name: str, out: Path = ROOT) -> Record | None:
             except (OSError, ValueError, KeyError, TypeError):
                 raise FigureError(f"{path} is damaged: it is no record of a figure") from None
     return max(records, key=lambda found: found[0])[2] if records else None
+
+
+def _settings(figure: PaperFigure, preset: str, datasets: Sequence[str]) -> dict[str, Any]:
+    """Those of a preset, with the chosen ones of its image sets."""
+    if preset not in figure.presets:
+        raise FigureError(f"{figure.name} has no preset {preset!r}: {', '.join(figure.presets)}")
+    settings = dict(figure.presets[preset])
+    known = settings.get("datasets", ())
+    for name in datasets:
+        if name not in known:
+            has = f"has {', '.join(known)}" if known else "needs no image set"
+            raise FigureError(f"{figure.name} with preset {preset} {has}, not {name!r}")
+    if isinstance(known, Mapping) and datasets:
+        settings["datasets"] = {name: known[name] for name in datasets}
+    elif datasets:
+        settings["datasets"] = tuple(datasets)
+    return settings
 
 
 def _write(path: Path, write: Callable[[Path], Any]) -> None:

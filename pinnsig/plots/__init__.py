@@ -6,6 +6,7 @@ and the settings of a program that plots for itself stay as they are.
 
 from pinnsig.plots.activations import activations_figure
 from pinnsig.plots.coefficients import coefficients_figure
+from pinnsig.plots.epochs import epochs_figure
 from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
 from pinnsig.plots.panels import Curve, Curves, Map, histograms_figure, panels_figure
@@ -21,6 +22,7 @@ __all__ = [
     "Map",
     "activations_figure",
     "coefficients_figure",
+    "epochs_figure",
     "health_figure",
     "heat_figure",
     "histograms_figure",

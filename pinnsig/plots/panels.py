@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from pinnsig.plots.style import DARK, FAINT, PALETTE, finite, log_axis, new_figure, styled
@@ -57,6 +58,7 @@ class Curves(Panel):
         levels: values marked by a horizontal line.
         marks: values marked by a vertical line.
         limits: of the vertical axis.
+        counted: whether x counts something, so that its ticks are whole numbers.
     """
 
     curves: Sequence[Curve]
@@ -68,6 +70,7 @@ class Curves(Panel):
     levels: Sequence[float] = ()
     marks: Sequence[float] = ()
     limits: tuple[float | None, float | None] | None = None
+    counted: bool = False
 
     def draw(self, axis: Axes) -> None:
         """Draw into an axis."""
@@ -80,7 +83,10 @@ class Curves(Panel):
             lines = axis.plot(curve.x, y, **style)
             if curve.label:
                 lines[0].set_label(curve.label)
-        axis.set_xscale(self.x_scale)
+        if self.x_scale != "linear":  # which would take the names off an axis of names
+            axis.set_xscale(self.x_scale)
+        if self.counted:
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         if self.y_scale == "log":
             log_axis(axis, [finite(curve.y) for curve in self.curves])
         else:
@@ -102,6 +108,7 @@ class Map(Panel):
     Attributes:
         values: shape (len(y), len(x)).
         range: of the colours; logarithmic if `log`.
+        y_ticks: text for each row, where rows are evenly spaced whatever their values.
     """
 
     x: ArrayLike
@@ -115,6 +122,7 @@ class Map(Panel):
     log: bool = False
     x_scale: str = "linear"
     y_scale: str = "linear"
+    y_ticks: Sequence[str] = ()
 
     def draw(self, axis: Axes) -> None:
         """Draw into an axis, with a colour bar."""
@@ -133,6 +141,8 @@ class Map(Panel):
         axis.set(xlabel=self.x_label, ylabel=self.y_label, title=self.title)
         axis.set_xscale(self.x_scale)
         axis.set_yscale(self.y_scale)
+        if self.y_ticks:
+            axis.set_yticks(np.asarray(self.y), self.y_ticks)
 
 
 @styled

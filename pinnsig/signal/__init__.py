@@ -1,7 +1,6 @@
 """What can be said of a network before any training.
 
 - `RandomNetwork`, `normal_inputs`: layers drawn from a seed one by one, at any depth.
-- `GivenNoise`: D + Z, or Gaussian weights, with a noise scale of one's own.
 - `iterate`, `bifurcation`, `uniform_gains`, `normal_gains`: the scalar map x -> f(a x).
 - `surrogate_rate`, `network_rates`: negative rates by Monte Carlo (the closed forms are
   `pinnsig.calibration.negative_rate` and `sigma_star`).
@@ -33,7 +32,6 @@ from pinnsig.signal.gains import (
 from pinnsig.signal.maps import bifurcation, constant_gains, iterate, normal_gains, uniform_gains
 from pinnsig.signal.mean_field import DepthScales, Moments, chi_map, depth_scales
 from pinnsig.signal.network import Layer, RandomNetwork, normal_inputs
-from pinnsig.signal.noise import GivenNoise
 from pinnsig.signal.rates import Rate, network_rates, surrogate_rate
 from pinnsig.signal.recalibration import (
     ExponentialFit,
@@ -48,7 +46,6 @@ __all__ = [
     "Chi",
     "DepthScales",
     "ExponentialFit",
-    "GivenNoise",
     "Health",
     "Layer",
     "Moments",

@@ -7,9 +7,8 @@ from scipy.stats import kstest
 
 from pinnsig.activations import Tanh, parse_activation
 from pinnsig.errors import SignalError
-from pinnsig.initializers import Calibrated, Xavier
+from pinnsig.initializers import Calibrated, GivenNoise, Xavier
 from pinnsig.signal import (
-    GivenNoise,
     RandomNetwork,
     effective_gains,
     gain_variance,

@@ -6,9 +6,9 @@ import torch
 from pinnsig.activations import Tanh, parse_activation
 from pinnsig.building import weight_generator
 from pinnsig.errors import SignalError
-from pinnsig.initializers import Calibrated, parse_initializer
+from pinnsig.initializers import Calibrated, Gaussian, GivenNoise, parse_initializer
 from pinnsig.networks import FFNN
-from pinnsig.signal import GivenNoise, RandomNetwork, normal_inputs
+from pinnsig.signal import RandomNetwork, normal_inputs
 
 SPECS = ["calibrated", "calibrated:sigma_b=0.1", "eoc", "xavier", "he", "orthogonal"]
 
@@ -75,7 +75,7 @@ def test_noise_of_ones_own():
     given = RandomNetwork(f, GivenNoise(sigma=found.scales.noise), 9, 6)
     assert torch.equal(given.last(x), found.last(x))
     xavier = RandomNetwork(f, parse_initializer("xavier"), 9, 6)
-    gaussian = RandomNetwork(f, GivenNoise(sigma=1.0, gaussian=True), 9, 6)
+    gaussian = RandomNetwork(f, Gaussian(sigma_w=1.0), 9, 6)
     assert torch.allclose(gaussian.last(x), xavier.last(x), rtol=1e-12)
 
 
