@@ -31,6 +31,9 @@ def is_running(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
+BEGUN = 32
+"""Evaluations of the residual after which a run is training: before, its code is tried."""
+
 WATCHED = HEAT.replace("import math\n", "import math, os, pathlib, signal, time\n").replace(
     "class Heat(",
     '''PLACE = pathlib.Path("PLACE")
@@ -59,7 +62,8 @@ class Place:
     """A folder in which each process that trains on a problem leaves its traces.
 
     Each process has a file there for each k, called after its id, with a dot for each evaluation of
-    the residual: seven before a run trains, three before it goes on, and many when it is judged;
+    the residual: under thirty before a run trains, under fifteen before it goes on, and many when
+    it is judged;
     and, once it has waited in `hold(name)`, one with the suffix `.name`.
     """
 
@@ -72,7 +76,8 @@ class Place:
 
         Args:
             evaluated: run within each evaluation, after its dot; may call `hold()`, and use
-                `self.k` and `self.evaluations()`, with this k and in this process.
+                `self.k` and, of this k and in this process, `self.evaluations()`,
+                `self.is_training()` and, after more than 18 iterations, `self.is_ending()`.
             solution: run where the exact solution is asked for.
         """
         file = self.path.with_name("watched.py")
@@ -86,6 +91,8 @@ class Place:
             "    def evaluations(self):\n"
             "        trace = OWN.with_suffix(f'.k{self.k * 10:.0f}')\n"
             "        return trace.stat().st_size if trace.exists() else 0\n\n"
+            f"    def is_training(self):\n        return self.evaluations() > {BEGUN}\n\n"
+            f"    def is_ending(self):\n        return self.evaluations() > {BEGUN + 18}\n\n"
             "    def conditions(",
         ).replace("return torch.exp(-self", f"{solution}\n        return torch.exp(-self")
         file.write_text(text, encoding="utf-8")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.classify.learnable import write_idx_set
 from tests.conftest import Cli, strict_json
-from tests.image_files import write_idx_set
 
 SMALL = ("--depth", 2, "--width", 16, "--epochs", 3, "--batch", 20)
 

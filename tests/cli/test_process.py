@@ -85,7 +85,7 @@ def test_ctrl_c(tmp_path: Path, times: int):
     waits = "if" if times == 1 else "while"
     place = Place(tmp_path / "place")
     place.hold()
-    problem = place.problem(f"{waits} self.evaluations() > 12: hold()")
+    problem = place.problem(f"{waits} self.is_training(): hold()")
     runs = tmp_path / "runs"
     arguments = ["solve", str(problem), "--runs", str(runs), *FLAGS, "--adam=1000", "--no-figures"]
     command = [sys.executable, "-m", "pinnsig", *arguments, "--json"]

@@ -13,7 +13,7 @@ from pinnsig.paper.batch_norm import composite
 from pinnsig.paper.data_efficiency import ACTIVATIONS, PUBLISHED
 from pinnsig.paper.experiment import Experiment
 from pinnsig.paper.network_size import AccuracyByWidth
-from tests.image_files import write_idx_set
+from tests.classify.learnable import write_idx_set
 
 EXPERIMENTS = [figure for figure in FIGURES.values() if isinstance(figure, Experiment)]
 

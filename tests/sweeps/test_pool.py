@@ -68,7 +68,7 @@ def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place):
 
 def test_a_run_that_gets_further_each_time_is_never_given_up(tmp_path: Path, place: Place):
     """Two processes die, and each has saved some iterations by then."""
-    problem = place.problem(f"if self.evaluations() > 12 and len(list(PLACE.iterdir())) < 3: {DIE}")
+    problem = place.problem(f"if self.is_training() and len(list(PLACE.iterdir())) < 3: {DIE}")
     flags = {**SMALL, "adam": 30, "lbfgs": 0, "checkpoint_every": 1, "out": tmp_path / "sweep"}
     tries = Tries()
     table = pinnsig.sweep(problem, executor=Pool(1), retry=0, watcher=tries, **flags)
@@ -90,7 +90,7 @@ def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path, place: Pla
     assert table.column("iterations") == [12, 12]
 
 
-HELD = "if self.evaluations() > 12: hold()"
+HELD = "if self.is_training(): hold()"
 
 
 def test_an_interruption_saves_every_run(tmp_path: Path, place: Place):
@@ -111,7 +111,7 @@ def test_ctrl_c_while_a_run_is_finished_is_heard(tmp_path: Path, place: Place):
     """The run sends it itself, when it is judged; its worker takes no other."""
     place.hold()
     press = (
-        "if self.evaluations() > 25 and not OWN.with_suffix('.hold').exists():\n"
+        "if self.is_ending() and not OWN.with_suffix('.hold').exists():\n"
         "            os.kill(os.getppid(), signal.SIGINT)\n"
         "            hold()"
     )
@@ -149,7 +149,7 @@ def workers(tmp_path: Path) -> list[int]:
 
 def test_killed_as_a_whole_the_same_command_finishes_it(tmp_path: Path, place: Place):
     """Nothing that was done is repeated, and what was running saved itself."""
-    problem = place.problem("if self.k > 0.5 and self.evaluations() > 12: hold()")
+    problem = place.problem("if self.k > 0.5 and self.is_training(): hold()")
     flags = {**SMALL, "adam": 20, "set": {"k": "0.1,0.2,0.6,0.7,0.8"}, "out": tmp_path / "sweep"}
     place.hold()
     arguments = {**flags, "problem": str(problem), "out": str(flags["out"])}

@@ -40,7 +40,7 @@ def cluster() -> Iterator[Any]:
 
 
 def test_an_interruption_saves_every_run(tmp_path: Path, place: Place, cluster: Any):
-    slow = place.problem("if self.evaluations() > 12: hold()")
+    slow = place.problem("if self.is_training(): hold()")
     flags = {**SMALL, "adam": 20, "seed": "0,1,2", "out": tmp_path / "sweep"}
     place.hold()
     press_ctrl_c(place, 2)
@@ -63,7 +63,7 @@ def test_a_node_that_dies_costs_nothing(tmp_path: Path, place: Place, cluster: A
         cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
         place.release()
 
-    slow = place.problem("if self.evaluations() > 12: hold()")
+    slow = place.problem("if self.is_training(): hold()")
     place.hold()
     flags = {**SMALL, "adam": 20, "seed": "0,1,2"}
     executor = RayCluster()
