@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.errors import RunError
-from pinnsig.run_state import RunState, run_state
+from pinnsig.run_state import DAMAGED_RUN, RunState, run_state
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps import SweepDirectory
 
@@ -77,6 +77,8 @@ def _run_row(path: Path) -> dict[str, Any]:
                 error = f"about {estimated:.2g}"
             return row | {"loss": result.get("best_loss"), "error": error,
                           "stop": result.get("stop")}  # fmt: skip
+        if state.name == DAMAGED_RUN:
+            return row | {"stop": "damaged"}
         known = progress_so_far(run, state)
         at = f" at iteration {known['step']}" if known.get("step") is not None else ""
         return row | {"loss": known.get("best_loss"), "error": known.get("relative_l2"),

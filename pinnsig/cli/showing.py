@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
+from pinnsig.cli.options import PATH
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.cli.sweeping import RESULTS, print_rows
+from pinnsig.errors import RunError
 from pinnsig.overview import is_overview, overview, progress_so_far
-from pinnsig.run_state import FINISHED_RUN, run_state
+from pinnsig.run_state import DAMAGED_RUN, FINISHED_RUN, run_state
 from pinnsig.runs import RunDirectory
 from pinnsig.sweeps import SweepDirectory
 
@@ -19,7 +21,7 @@ COEFFICIENT = ("value", "start", "true", "error", "estimated")
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
 def show(run: Path, as_json: bool) -> None:
     """Show the result of a run, or a table of runs.
@@ -66,6 +68,8 @@ def _show_sweep(path: Path, as_json: bool) -> None:
 
 def _show_run(run: RunDirectory, as_json: bool) -> None:
     state = run_state(run.path)
+    if state.name == DAMAGED_RUN:
+        raise RunError(state.text)
     result = progress_so_far(run, state) if state.result is None else state.result
     if as_json:
         print_json(result)
@@ -83,11 +87,11 @@ def _show_run(run: RunDirectory, as_json: bool) -> None:
         head = ("phase", "iterations", "evaluations", "seconds", "stop", "advice")
         print_table(head, [tuple(phase.values()) for phase in result["phases"]])
     for notice in result.get("notices", ()):  # of a classifier
-        click.echo(f"\nnotice: {notice}")
+        click.echo(f"\nnotice: {number(notice)}")
     for doubt in result.get("suspicious", ()):
-        click.echo(f"\nsuspicious: {doubt}")
+        click.echo(f"\nsuspicious: {number(doubt)}")
     if state.name != FINISHED_RUN:
-        click.echo(f"\n{state.text}")
+        click.echo(f"\n{number(state.text)}")
 
 
 def _print_errors(result: dict[str, Any]) -> None:

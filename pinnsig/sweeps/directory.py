@@ -81,6 +81,8 @@ class SweepDirectory:
                 Grid(grid["values"], tuple(grid["zip"]), checked_code(grid.get("code", {})))
                 for grid in data["grids"]
             ]
+            for grid in grids:
+                grid.check_values()
             for name in (member["problem"] for grid in grids for member in grid.members()):
                 user_path(name, RunError)
         except (KeyError, TypeError, ValueError, AttributeError):

@@ -98,6 +98,17 @@ class Grid:
         """What `make_grid` makes the same grid of, in JSON."""
         return {"values": self.values, "zip": list(self.zipped), "code": self.code}
 
+    def check_values(self) -> None:
+        """Refuse values that no setting can have, as a file may hold.
+
+        Raises:
+            SettingsError: an unknown name, or a value that cannot be.
+        """
+        for name, values in self.values.items():
+            outer, dot, key = name.partition(".")
+            for value in values:
+                check_settings({outer: {key: value}} if dot else {name: value})
+
     def check(self) -> None:
         """Refuse what cannot be trained, as far as that shows without making networks.
 

@@ -159,7 +159,9 @@ def plan(
 
 def _preset(out: str | Path | None, device: str) -> str:
     if out is not None and SweepDirectory.is_sweep(out):
-        return SweepDirectory.open(out).grids[0].values["preset"][0]
+        (known, *_) = SweepDirectory.open(out).grids[0].values.get("preset", [None])
+        if known is not None:
+            return known
     return resolve({"problem": "any", "device": device}).preset
 
 

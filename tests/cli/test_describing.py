@@ -30,7 +30,7 @@ def test_one_problem_with_its_terms(cli: Cli, heat: Path):
     for line in (
         "Heat equation u_t = k u_xx.",
         "Box(x=(0, 1), t=(0, 1))",
-        "k=0.1",
+        "k        0.1      above 0",
         "initial   initial",
     ):
         assert line in shown.out

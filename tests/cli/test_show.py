@@ -125,10 +125,14 @@ def test_a_folder_of_runs_is_a_table_with_the_latest_last(cli: Cli, runs: Path, 
     assert "2020-01-02 03:04" in lines[1]
     assert "iterations done" in lines[1]
     assert "softsign2" in lines[2]
-    assert "killed at iteration 4" in lines[2]
+    assert "interrupted at iteration 4" in lines[2]
     assert lines[-1] == f"latest: pinnsig show {stopped}"
     rows = cli("show", runs, "--json").json()
-    assert [row["stop"] for row in rows] == ["damaged", "iterations done", "killed at iteration 4"]
+    assert [row["stop"] for row in rows] == [
+        "damaged",
+        "iterations done",
+        "interrupted at iteration 4",
+    ]
     assert cli("show", runs / "burgers").out.splitlines()[1].startswith("20190102-030405-abcdef")
 
 
