@@ -28,7 +28,7 @@ class TorchFunctions:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Let torch's functions take jets: those of the algebra give jets."""
-        jet = next(_jets((args, kwargs or {})))
+        jet = next(found_in((args, kwargs or {}), TorchFunctions))
         return jet.call(func, getattr(func, "__name__", "").strip("_"), args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -113,15 +113,15 @@ _IDLE = {"inplace": False, "out": None, "rounding_mode": None, "approximate": "n
 _KNOWN = {name for name in (*FUNCTIONS, *COMPOSITIONS, "where") if not name.startswith("special_")}
 
 
-def _jets(value: Any) -> Iterator[Any]:
-    """All jets in a structure."""
-    if isinstance(value, TorchFunctions):
+def found_in(value: Any, kind: type[Any]) -> Iterator[Any]:
+    """Yield all that is of one type in a structure of tuples, lists and dicts."""
+    if isinstance(value, kind):
         yield value
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from _jets(item)
+            yield from found_in(item, kind)
     elif isinstance(value, dict):
-        yield from _jets(list(value.values()))
+        yield from found_in(list(value.values()), kind)
 
 
 def _is_mask(value: Any) -> bool:

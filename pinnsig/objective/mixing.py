@@ -1,12 +1,14 @@
 """Following a problem's code, operation by operation: which one reads several points at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from pinnsig.jets.calls import found_in
 
 NAMES = {
     "select": "indexing", "slice": "indexing", "index": "indexing", "index_select": "indexing",
@@ -78,7 +80,7 @@ class Watch(TorchDispatchMode):
         kwargs = kwargs or {}
         own = str(func.overloadpacket.__name__).strip("_")
         name = NAMES.get(own, own)
-        tensors = list(_tensors((args, kwargs)))
+        tensors = list(found_in((args, kwargs), Tensor))
         states = [self._known.get(id(t), (None, None))[1] for t in tensors]
         mixed = next((state for state in states if isinstance(state, Mixed)), None)
         followed = any(isinstance(state, PerPoint) for state in states)
@@ -93,7 +95,7 @@ class Watch(TorchDispatchMode):
         result = func(*args, **kwargs)
         if mixed and name == "item" and tensors[0].dtype != torch.bool:
             self.read = self.read or mixed.operation
-        found = list(_tensors(result))
+        found = list(found_in(result, Tensor))
         for i, tensor in enumerate(found):
             if mixed is not None:
                 self._note(tensor, mixed)
@@ -140,7 +142,7 @@ class Watch(TorchDispatchMode):
             return value
 
         try:
-            return list(_tensors(func(*part(tuple(args)), **part(kwargs))))
+            return list(found_in(func(*part(tuple(args)), **part(kwargs)), Tensor))
         except Exception:  # sizes that do not fit: values will tell
             return None
 
@@ -188,13 +190,3 @@ def _mixes_precisions(tensors: Sequence[Tensor]) -> bool:
         return False
     low = [t for t in tensors if t.is_floating_point() and t.dtype != torch.float64]
     return any(not torch.equal(t, t.bfloat16().to(t.dtype)) for t in low if not t.isnan().any())
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
