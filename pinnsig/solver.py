@@ -11,7 +11,7 @@ from pinnsig.building import build
 from pinnsig.callbacks import Callback
 from pinnsig.checkpoints import load_checkpoint
 from pinnsig.drawn import POINTS, Drawn
-from pinnsig.errors import ProblemError, TrainingError
+from pinnsig.errors import ProblemError, RunError, TrainingError
 from pinnsig.gradients import own_gradients
 from pinnsig.interrupts import Interruption
 from pinnsig.optim import drive
@@ -145,6 +145,10 @@ def resuming(
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
     directory = RunDirectory.open(run)
     with directory.locked():
+        if "dataset" in directory.read_json("config.json"):
+            raise RunError(
+                f"{directory.path} is a run of classify: pinnsig.classify.resume_classifier goes on"
+            )
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))

@@ -29,3 +29,5 @@ def test_there_are_no_fields(cli: Cli, finished: Path):
     assert "is a run of classify" in cli("predict", finished, "--at", "x=1").complaint()
     with pytest.raises(RunError, match="is a run of classify"):
         pinnsig.load(finished)
+    with pytest.raises(RunError, match="is a run of classify: .*resume_classifier"):
+        pinnsig.resume(finished)
