@@ -66,7 +66,8 @@ def _run_row(path: Path) -> dict[str, Any]:
         config = run.read_json("config.json")
         scale = config.get("scale")
         act = config.get("act") if scale in (None, 1.0) else f"{scale:g} {config.get('act')}"
-        row |= {"problem": Path(str(config.get("problem"))).stem, "act": act,
+        solved = config.get("problem") or config.get("dataset")
+        row |= {"problem": Path(str(solved)).stem, "act": act,
                 "init": config.get("init")}  # fmt: skip
         state = run_state(path)
         if state.result is not None:
@@ -75,7 +76,11 @@ def _run_row(path: Path) -> dict[str, Any]:
             estimated = result.get("estimated_error")
             if error is None and estimated is not None:
                 error = f"about {estimated:.2g}"
-            return row | {"loss": result.get("best_loss"), "error": error,
+            accuracy = result.get("best_validation_accuracy")
+            if accuracy is not None:  # of a classifier
+                error = f"accuracy {accuracy:.3f}"
+            loss = result.get("best_loss", result.get("last_train_loss"))
+            return row | {"loss": loss, "error": error,
                           "stop": result.get("stop")}  # fmt: skip
         if state.name == DAMAGED_RUN:
             return row | {"stop": "damaged"}

@@ -49,7 +49,11 @@ def run_state(path: str | Path) -> RunState:
     with contextlib.suppress(RunError):
         for last in directory.metrics():  # noqa: B007, the last one is wanted
             pass
-    far = f" after {last['step']} iterations, at a loss of {last['loss']}" if last else ""
+    far = ""
+    if last:  # a classifier's log has other names
+        step, loss = (last.get(n, last.get(o)) for n, o in (("step", "iteration"),
+                                                             ("loss", "train_loss")))  # fmt: skip
+        far = f" after {step} iterations, at a loss of {loss}"
     go_on = f"go on with: pinnsig resume {directory.path}"
     if _is_locked(directory):
         return RunState(TRAINING_RUN, f"{path} is being trained{far}", last)

@@ -31,3 +31,10 @@ def test_there_are_no_fields(cli: Cli, finished: Path):
         pinnsig.load(finished)
     with pytest.raises(RunError, match="is a run of classify: .*resume_classifier"):
         pinnsig.resume(finished)
+
+
+def test_a_folder_of_runs_shows_its_accuracy(cli: Cli, finished: Path):
+    rows = cli("show", finished.parent, "--json").json()
+    best = strict_json((finished / "result.json").read_text(encoding="utf-8"))
+    assert rows[0]["problem"] == "mnist"
+    assert rows[0]["error"] == f"accuracy {best['best_validation_accuracy']:.3f}"
