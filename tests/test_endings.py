@@ -183,13 +183,15 @@ def test_the_command_says_a_non_finite_end_by_its_exit_code(cli: Cli, runs: Path
 def test_the_command_says_a_failure_in_one_line_and_exits_1(cli: Cli, runs: Path, tmp_path: Path):
     file = tmp_path / "hot.py"
     file.write_text(
+        "from pathlib import Path\n"
         "from pinnsig.problem import Box, Problem\n"
+        f"CALLS = Path({str(tmp_path / 'calls')!r})\n"
         "class Hot(Problem):\n"
         "    domain = Box(x=(0.0, 1.0))\n"
-        "    calls = 0\n"
         "    def residual(self, u):\n"
-        "        Hot.calls += 1\n"
-        "        if Hot.calls > 40:\n"
+        "        with CALLS.open('a') as file:\n"
+        "            file.write('.')\n"
+        "        if CALLS.stat().st_size > 60:\n"
         "            raise RuntimeError('too hot')\n"
         "        return u.x - 1.0\n",
         encoding="utf-8",
@@ -208,20 +210,21 @@ def test_the_command_says_a_failure_in_one_line_and_exits_1(cli: Cli, runs: Path
     assert read_result(run)["stop"] == "failed: residual fails with RuntimeError: too hot"
 
 
-def test_a_sweep_does_not_take_a_failed_member_for_done(runs: Path):
-    Fragile.error = RuntimeError
+def test_a_sweep_does_not_take_a_failed_member_for_done(runs: Path, tmp_path: Path):
+    calls = tmp_path / "calls"
 
     class Late(Fragile):
-        seen = 0
-
         def residual(self, u):
-            Late.seen += 1
-            Fragile.armed = Late.seen > 30
+            with calls.open("a") as file:
+                file.write(".")
+            if calls.stat().st_size > 60:
+                raise RuntimeError("too hot")
             return super().residual(u)
 
     flags = {**COUNTS, "adam": 500, "lbfgs": 0, "engine": "nested"}
     table = pinnsig.sweep(Late, out=runs / "s", seed=[0], retry=0, **flags)
     assert [row["status"] for row in table] == ["failed"]
+    calls.unlink()
     again = pinnsig.sweep(Late, out=runs / "s", seed=[0], retry=1, **flags)
     assert [row["attempts"] for row in again] == [2]
 

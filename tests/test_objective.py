@@ -197,7 +197,7 @@ def test_terms_without_points_are_left_out():
     assert math.isfinite(float(made.evaluate().loss))
 
 
-def test_fault_s5_everything_takes_the_runs_type():
+def test_everything_takes_the_runs_type():
     made = objective(Heat(), dtype=torch.float32)
     evaluation = made.evaluate()
     assert made.flat.gradient.dtype == torch.float32

@@ -228,10 +228,12 @@ class Case:
             "domain": domain, "fields": fields,
             "k": self.pick(
                 (Coefficient(0.5), Coefficient(0.5, above=0.0), Coefficient(0.5, learn=True)),
-                (Choice("a", "b"), None, "k", Coefficient(-1.0, above=0.0, learn=True), 0.5),
+                (Choice("a", "b"), None, "k", "below its limit", 0.5),
             ),
             "residual": self.method("residual", arguments, self.wrapped(results)),
         }  # fmt: skip
+        if body["k"] == "below its limit":
+            body["k"] = Coefficient(-1.0, above=0.0, learn=True)  # refused where it is made
         given = [self.condition(usable, names) for _ in range(self.draw.randint(0, 3))]
         body["conditions"] = lambda problem: self.pick(
             (given,), (None, [None], [0.0], "ab", given * 2)

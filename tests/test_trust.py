@@ -228,7 +228,7 @@ def test_a_strangers_sweep_is_not_run(
     assert "3 runs in" in planned.out
     assert "1 to be run" in planned.out
     assert "you have not run this code here" in planned.err
-    assert cli(*mine).code == 0
+    assert cli(*mine).code == 1  # members are missing
     assert cli("plot", out).code == 0
     assert not bomb.exists()
     assert cli(*mine, "--trust").code == 0

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import sys
 from collections.abc import Iterable
+from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -111,6 +112,8 @@ class _Fingerprint:
                 self.digest.update(np.ascontiguousarray(value).tobytes())
             case torch.Tensor():
                 self.visit(value.detach().cpu().numpy())
+            case PurePath():  # whose attributes hold what it has worked out so far
+                self.say("path", str(value))
             case _:
                 self._object(value)
 

@@ -73,3 +73,14 @@ def test_another_process_finds_the_same():
         env={**os.environ, "PYTHONHASHSEED": "12"},
     )  # fmt: skip
     assert done.stdout.strip() == fingerprint(made())
+
+
+def test_what_a_path_has_worked_out_does_not_count(tmp_path):
+    place = tmp_path / "a"
+    kind = made(method=lambda self, u: u.xx if place else u)
+    before = fingerprint(kind)
+    assert hash(place)  # which it keeps
+    assert str(place.parent)
+    assert fingerprint(kind) == before
+    other = tmp_path / "b"
+    assert fingerprint(made(method=lambda self, u: u.xx if other else u)) != before

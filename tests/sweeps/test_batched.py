@@ -130,7 +130,9 @@ def test_a_failure_is_its_own(tmp_path: Path, heat: Path):
     alone = pinnsig.sweep(heat, out=tmp_path / "alone", **flags)
     together = pinnsig.sweep(heat, out=tmp_path / "batch", batch=5, **flags)
     assert together.column("status") == alone.column("status")
-    assert together.column("reason") == alone.column("reason")
+    reasons = [[str(reason).partition("; its best weights")[0] for reason in t.column("reason")]
+               for t in (together, alone)]  # fmt: skip
+    assert reasons[0] == reasons[1]
     assert together.values("status") == ["done", "failed"]
     assert together.column("iterations") == alone.column("iterations")
     assert {2, 10} <= set(together.column("iterations"))  # Adam ends where the loss is not finite
