@@ -13,6 +13,7 @@ from pinnsig.calibration.quadrature import Array, normal_expectation
 from pinnsig.errors import CalibrationError
 from pinnsig.memory import require
 
+LARGEST_SLOPE = 1e150  # whose square is a number
 _LINEAR = 1e-280  # E[f^2] below: f is linear there, and f^2 would leave the normal doubles
 _BLOCK = 2048  # torch starts threads above, whose meeting costs more than these few values
 
@@ -30,10 +31,16 @@ def second_moments(
     """(E[f(h)^2], E[f'(h)^2]) for h ~ N(0, q).
 
     Raises:
-        CalibrationError: q is not positive and finite, or the quadrature does not settle.
+        CalibrationError: q is not positive and finite, the slope f'(0) is too extreme for its
+            square to be a number, or the quadrature does not settle.
     """
     if not 0 <= q < np.inf:
         raise CalibrationError(f"the variance q must be >= 0 and finite, not {q}")
+    if not 1 / LARGEST_SLOPE <= activation.slope <= LARGEST_SLOPE:
+        raise CalibrationError(
+            f"f'(0) = {activation.slope:g} of {activation} is too extreme: a scale that puts it "
+            f"between {1 / LARGEST_SLOPE:g} and {LARGEST_SLOPE:g} can be"
+        )
     slope = activation.slope**2
     if slope * q < _LINEAR:
         return slope * q, slope

@@ -97,3 +97,9 @@ def test_learning_rates():
             default_learning_rate(omega)
         with pytest.raises(CalibrationError, match="omega must be positive"):
             learning_rate_band(omega)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-160, 1e300])
+def test_a_slope_whose_square_is_no_number_is_refused(scale):
+    with pytest.raises(CalibrationError, match="too extreme"):
+        second_moments(scale * Tanh(), 1.0)
