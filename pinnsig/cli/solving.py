@@ -14,6 +14,7 @@ from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
 from pinnsig.classify import is_classifier
 from pinnsig.cli.classifying import resume_run
+from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
@@ -23,7 +24,7 @@ from pinnsig.paths import plain
 from pinnsig.problem import Problem
 from pinnsig.run_source import problem_of_config, require_trust
 from pinnsig.runs import RunDirectory
-from pinnsig.settings import COUNTS, PRESETS, PURPOSES, read_config
+from pinnsig.settings import PRESETS, PURPOSES, read_config
 from pinnsig.solver import Result
 from pinnsig.solver import resume as run_resume
 from pinnsig.solver import solve as run_solve
@@ -31,9 +32,6 @@ from pinnsig.tensorboard import TensorBoard
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, PhaseReport
 
 NOT_FINITE = 1  # exit code
-CONTRARY = ((("phases",), COUNTS), (COUNTS, ("phases",)), (("init",), ("p", "sigma_b")))
-"""Flags, and what they take the place of in a file."""
-
 SUMMARY = (
     "best_loss", "last_loss", "relative_l2", "estimated_error", "max_error", "seconds",
     "iterations", "evaluations", "stop", "run",
@@ -86,7 +84,7 @@ def solve(
     Exit code 0: done; 1: training failed, or came to no finite end; 2: bad input, nothing was
     trained; 130: interrupted.
     """
-    given = _with_flags(read_config(config) if config else {}, flags, config)
+    given = flags_over_file(read_config(config) if config else {}, flags, config)
     named: str | type[Problem] | None = problem or given.get("problem")
     if config and not problem and named:
         own = problem_of_config(config, str(named), trusting(trust))
@@ -174,28 +172,6 @@ def is_finite_end(data: Mapping[str, Any]) -> bool:
     """Return whether a result has a loss that is a number, and training did not end without one."""
     loss = data["best_loss"]
     return data["stop"] != NON_FINITE and loss is not None and math.isfinite(loss)
-
-
-def _with_flags(
-    given: dict[str, Any], flags: Mapping[str, Any], config: Path | None
-) -> dict[str, Any]:
-    """Settings of a file with flags, which take the place of what contradicts them."""
-    chosen = {name: value for name, value in flags.items() if value not in (None, {}, [])}
-    for names, others in CONTRARY:
-        dropped = {name: given.pop(name) for name in others if set(names) & set(chosen)
-                   and given.get(name) not in (None, [])}  # fmt: skip
-        if dropped:
-            flag = next(name for name in names if name in chosen).replace("phases", "phase")
-            old = ", ".join(_shown(name, value) for name, value in dropped.items())
-            click.echo(f"notice: --{flag} takes the place of {old} in {config}", err=True)
-    for name, value in chosen.items():
-        given[name] = {**given.get(name, {}), **value} if isinstance(value, dict) else value
-    return given
-
-
-def _shown(name: str, value: Any) -> str:
-    """A setting as a person would name it, in short."""
-    return f"{len(value)} phases" if isinstance(value, list) else f"{name} = {value}"
 
 
 def _summary(data: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
@@ -91,7 +92,7 @@ def sweep(
     """
     pairing = None if zipped is None else zipped == "*" or zipped.split(",")
     named = {"problem": problem, "zip": pairing, "out": out, "runs": runs, **flags}
-    given = _merged(read_sweep(config) if config else {}, named)
+    given = flags_over_file(read_sweep(config) if config else {}, named, config)
     if given.get("problem") is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     if address and given.get("workers"):
@@ -166,16 +167,6 @@ def compare(directory: Path, by: str, metric: str, per: str, as_json: bool) -> N
             for test in tests
         ],
     )  # fmt: skip
-
-
-def _merged(base: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Flags over a file; tables entry by entry."""
-    for name, value in named.items():
-        if isinstance(value, dict) and isinstance(base.get(name), dict):
-            base[name] = {**base[name], **value}
-        elif value is not None:
-            base[name] = value
-    return base
 
 
 def _planning(given: dict[str, Any]) -> dict[str, Any]:

@@ -186,3 +186,14 @@ def test_exit_codes_of_a_sweep(cli: Cli, tmp_path: Path, monkeypatch, number: in
         left = cli(*arguments)
     assert left.code == 1
     assert "is left to that one" in left.err
+
+
+def test_flags_take_the_place_of_what_contradicts_them_in_a_file(cli: Cli, tmp_path: Path):
+    config = tmp_path / "sweep.toml"
+    config.write_text('problem = "burgers"\nscale = "1,2"\nadam = 3\nlbfgs = 2\n', encoding="utf-8")
+    sizes = ["--depth", 2, "--width", 4, "--collocation", 20, "--initial", 4, "--boundary", 4]
+    out = ["--out", tmp_path / "out", "--dry-run"]
+    found = cli("sweep", "--config", config, "--phase", "adam:2", *sizes, *out)
+    assert found.code == 0, found.err
+    assert "--phase takes the place of adam = 3, lbfgs = 2" in found.err
+    assert "2 to be run" in found.out
