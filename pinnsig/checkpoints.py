@@ -20,7 +20,7 @@ from pinnsig.runs import RunDirectory
 
 FORMAT = "pinnsig state 1"
 NEWEST, PREVIOUS = "state.safetensors", "state.previous.safetensors"
-KEPT_BYTES = 10_000_000
+KEPT_BYTES = 32_000_000
 """A checkpoint up to this size stays whole after a run's end."""
 
 

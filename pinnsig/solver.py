@@ -50,7 +50,7 @@ def solve(
         path: the run directory itself, new or empty, in place of one under `runs`.
         figures: whether to draw them.
         callbacks: what sees the run (`pinnsig.callbacks.Callback`).
-        keep_checkpoint: whether a finished run keeps all of a checkpoint above 10 MB, so that a
+        keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
             resume for longer goes on exactly; else what the optimiser remembers is dropped.
         clock: gives seconds; limits on time and the times that are told go by it.
         given: settings by name (`pinnsig.settings.Settings`).
@@ -108,7 +108,7 @@ def resume(
     """Go on with a run from its checkpoint, as if it had never been interrupted.
 
     On a CPU, with as many threads as before, the weights come out the same bit for bit, but for a
-    run that had come to its end with a checkpoint above 10 MB (see `solve`, keep_checkpoint). Its
+    run that had come to its end with a checkpoint above 32 MB (see `solve`, keep_checkpoint). Its
     points and data are those of the run. The result of a run that is made longer is withdrawn when
     its training goes on.
 
