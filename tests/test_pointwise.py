@@ -2,6 +2,8 @@
 
 import math
 import random
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -484,3 +486,15 @@ def test_code_that_cannot_be_compiled_is_told():
     assert notice.startswith("residual: its code is run by torch's operations")
     assert "the function 'lgamma'" in notice
     assert not objective(with_residual(lambda u, x, t: torch.atan(u.t) * torch.sigmoid(u))).notices
+
+
+def test_trying_code_does_not_load_torchs_compiler():
+    code = (
+        "import sys\n"
+        "from pinnsig.building import build, build_objective\n"
+        "from pinnsig.settings import resolve\n"
+        "sizes = dict(depth=1, width=2, collocation=8, initial=4, boundary=4)\n"
+        "build_objective(build(resolve({'problem': 'burgers', **sizes})))\n"
+        "sys.exit('torch._dynamo' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -55,6 +55,10 @@ class Watch(TorchDispatchMode):
         rounded: the operation that took numbers rounded to fewer digits than its others have.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch loads its compiler, for a second, at the first operation
+
     def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
