@@ -61,9 +61,7 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
     made.scaled_inputs = settings.normalize
     made.hard = _is_hard(settings.hard, made)
-    activation = parse_activation(settings.act)
-    if settings.scale != 1.0:
-        activation = settings.scale * activation
+    activation = build_activation(settings.act, settings.scale)
     notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
     initializer = build_initializer(settings)
     network = FFNN(
@@ -228,13 +226,39 @@ def build_initializer(settings: Settings) -> Initializer:
 
     A calibrated one without p has the rule p(L), but for the paper's preset, which has p = 0.49.
     """
-    given = {"p": settings.p, "sigma_b": settings.sigma_b}
+    rule = settings.preset not in (None, "paper")
+    return initializer_from(settings.init, settings.p, settings.sigma_b, rule)
+
+
+def initializer_from(
+    init: str, p: float | str | None, sigma_b: float | None, rule: bool
+) -> Initializer:
+    """Return the initialiser of a text, with what is given beside it.
+
+    Args:
+        init: such as `calibrated:epsilon=0.1`.
+        p, sigma_b: take the place of those in the text; None leaves them.
+        rule: whether a calibrated one without p has the rule p(L) (paper, section 4.2).
+
+    Raises:
+        InitializerError: no such initialiser, or a parameter that it lacks.
+    """
+    given = {"p": p, "sigma_b": sigma_b}
     overrides = {name: value for name, value in given.items() if value is not None}
-    name, _, parameters = settings.init.partition(":")
-    plain = name.strip() == "calibrated" and "p=" not in parameters.replace(" ", "")
-    if plain and settings.p is None and settings.preset not in (None, "paper"):
-        overrides["p"] = "auto"
-    return parse_initializer(settings.init, **overrides)
+    name, _, parameters = init.partition(":")
+    if rule and name.strip() == "calibrated" and "p=" not in parameters.replace(" ", ""):
+        overrides.setdefault("p", "auto")
+    return parse_initializer(init, **overrides)
+
+
+def build_activation(act: str, scale: float) -> Activation:
+    """Return a f(x), with the scale a.
+
+    Raises:
+        ActivationError: no such activation.
+    """
+    f = parse_activation(act)
+    return f if scale == 1.0 else scale * f
 
 
 def weight_generator(seed: int) -> torch.Generator:

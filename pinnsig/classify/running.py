@@ -7,10 +7,11 @@ from typing import Any
 
 from torch import Tensor
 
+from pinnsig.building import build_activation
 from pinnsig.checkpoints import load_checkpoint, save_checkpoint
 from pinnsig.classify.datasets import ImageSet, load_images
 from pinnsig.classify.settings import ClassifySettings, resolve
-from pinnsig.classify.training import Epoch, Trained, Training, resolved_activation
+from pinnsig.classify.training import Epoch, Trained, Training
 from pinnsig.errors import RunError
 from pinnsig.initializers import parse_initializer
 from pinnsig.interrupts import interruptible
@@ -143,7 +144,7 @@ def _run(
 
 def result_data(member: Trained) -> dict[str, Any]:
     """What a run gave, by name."""
-    settings, f = member.settings, resolved_activation(member.settings)
+    settings, f = member.settings, build_activation(member.settings.act, member.settings.scale)
     initializer = parse_initializer(settings.init)
     best = member.best_epoch if member.epochs else None
     return {

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.activations import Activation, parse_activation
-from pinnsig.building import weight_generator
+from pinnsig.building import build_activation, initializer_from, weight_generator
 from pinnsig.calibration import default_learning_rate
 from pinnsig.capture import Recorded
 from pinnsig.classify.batches import Batches, Part
@@ -23,7 +22,6 @@ from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.splits import split
 from pinnsig.devices import DTYPES
 from pinnsig.errors import SettingsError
-from pinnsig.initializers import Initializer, parse_initializer
 
 JUDGED, NUMBERS = 2000, 2**26
 """Images that go through the networks at once while they are judged, and numbers of a layer."""
@@ -36,30 +34,6 @@ COMMON = (
     "iterations", "batch", "dtype", "device",
 )  # fmt: skip
 """Settings that members which train together share."""
-
-
-def resolved_activation(settings: ClassifySettings) -> Activation:
-    """Return a f(x), with the scale a that the settings give.
-
-    Raises:
-        ActivationError: no such activation.
-    """
-    f = parse_activation(settings.act)
-    return f if settings.scale == 1.0 else settings.scale * f
-
-
-def resolved_initializer(settings: ClassifySettings) -> Initializer:
-    """Return the initialiser; a calibrated one without p has the rule p(L) of section 4.2.
-
-    Raises:
-        InitializerError: no such initialiser, or a parameter that it lacks.
-    """
-    given = {"p": settings.p, "sigma_b": settings.sigma_b}
-    overrides = {name: value for name, value in given.items() if value is not None}
-    name, _, parameters = settings.init.partition(":")
-    if name.strip() == "calibrated" and "p=" not in parameters.replace(" ", ""):
-        overrides.setdefault("p", "auto")
-    return parse_initializer(settings.init, **overrides)
 
 
 @dataclass(frozen=True)
@@ -138,8 +112,10 @@ class Training:
                 raise SettingsError(f"members that differ in {name} cannot train together")
         self.common = first
         self.device, self.dtype = torch.device(first.device), DTYPES[first.dtype]
-        activations = [resolved_activation(member) for member in members]
-        initializers = [resolved_initializer(member) for member in members]
+        activations = [build_activation(member.act, member.scale) for member in members]
+        initializers = [
+            initializer_from(member.init, member.p, member.sigma_b, rule=True) for member in members
+        ]
         splits = [
             split(images.train.labels, first.validation, first.samples, member.seed)
             for member in members

@@ -6,8 +6,8 @@ from typing import Any
 import click
 import torch
 
-from pinnsig.activations import ACTIVATIONS, check_membership, parse_activation, parse_function
-from pinnsig.building import build_initializer
+from pinnsig.activations import ACTIVATIONS, check_membership, parse_function
+from pinnsig.building import build_activation, build_initializer
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.errors import ProblemError
@@ -143,9 +143,7 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     """
     given = check_settings({"act": activation, **flags})
     settings = Settings(**given)
-    f = parse_activation(settings.act)
-    if settings.scale != 1.0:
-        f = settings.scale * f
+    f = build_activation(settings.act, settings.scale)
     chosen = build_initializer(settings)
     about = chosen.describe(f, settings.depth).as_dict()
     if as_json:

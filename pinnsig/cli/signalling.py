@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from pinnsig.activations import parse_activation
-from pinnsig.building import build_initializer
+from pinnsig.building import build_activation, build_initializer
 from pinnsig.cli.options import FILE, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.devices import DTYPES, choose_device
@@ -55,9 +54,7 @@ def signal(
     are sent through the network, and gradients back.
     """
     settings = Settings(**check_settings({"act": activation, **flags}))
-    f = parse_activation(settings.act)
-    if settings.scale != 1.0:
-        f = settings.scale * f
+    f = build_activation(settings.act, settings.scale)
     x = normal_inputs(
         points, inputs or settings.width, settings.seed, DTYPES[dtype], choose_device(device, dtype)
     )
