@@ -88,7 +88,7 @@ def load(
     if weights not in WEIGHTS:
         raise RunError(f"weights = {weights!r} cannot be: choose best or last")
     directory = RunDirectory.open(run)
-    if "dataset" in directory.read_json("config.json"):
+    if directory.is_classifier():
         raise RunError(f"{directory.path} is a run of classify: it has no fields to predict")
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
     own = problem_of(directory, settings.problem, trust, problem)

@@ -241,6 +241,14 @@ class RunDirectory:
             raise RunError(f"{self.path / name} is damaged: it holds no names and values")
         return found
 
+    def is_classifier(self) -> bool:
+        """Return whether it is a run of `pinnsig.classify`, and so of no PDE.
+
+        Raises:
+            RunError: its config.json is damaged.
+        """
+        return "dataset" in self.read_json("config.json")
+
     def metrics(self) -> Iterator[dict[str, Any]]:
         """The logged iterations; a last line cut off by a crash is left out."""
         path = self.path / "metrics.jsonl"

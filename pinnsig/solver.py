@@ -145,7 +145,7 @@ def resuming(
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
     directory = RunDirectory.open(run)
     with directory.locked():
-        if "dataset" in directory.read_json("config.json"):
+        if directory.is_classifier():
             raise RunError(
                 f"{directory.path} is a run of classify: pinnsig.classify.resume_classifier goes on"
             )

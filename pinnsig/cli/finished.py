@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 from pinnsig.building import build
-from pinnsig.classify import is_classifier
 from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
@@ -52,7 +51,7 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     if x or y:
         raise click.UsageError("--x and --y belong to sweeps")
     opened = RunDirectory.open(run)
-    if is_classifier(opened):
+    if opened.is_classifier():
         path = opened.path / "figures" / "epochs.png"
         save_figure(epochs_figure(list(opened.metrics())), path)
         click.echo(path)
@@ -101,7 +100,7 @@ def predict(
     """
     if bool(at or more) == bool(table):
         raise click.UsageError("give points either by --at x=0.1 t=0.5 or by --csv FILE")
-    if is_classifier(RunDirectory.open(run)):
+    if RunDirectory.open(run).is_classifier():
         raise RunError(f"{run} is a run of classify, which has no fields to predict")
     given = read_points([*at, *more]) if table is None else None
     weights = "last" if last else "best"

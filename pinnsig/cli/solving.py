@@ -12,7 +12,6 @@ import click
 
 from pinnsig.building import Parts
 from pinnsig.callbacks import Callback
-from pinnsig.classify import is_classifier
 from pinnsig.cli.classifying import resume_run
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
@@ -127,7 +126,7 @@ def resume(
     logging and saving may change; what the weights and points were made with may not. A run of
     `classify` goes on as it is, to its last epoch.
     """
-    if is_classifier(RunDirectory.open(run)):
+    if RunDirectory.open(run).is_classifier():
         changed = [name for name, value in changes.items() if value is not None]
         if changed or tensorboard:
             raise click.UsageError("a run of classify goes on as it is, without other options")

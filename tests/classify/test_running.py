@@ -12,7 +12,6 @@ import torch
 from pinnsig.activations import parse_activation
 from pinnsig.checkpoints import NEWEST
 from pinnsig.classify import classify, resume_classifier, running
-from pinnsig.classify.running import is_classifier
 from pinnsig.classify.training import _Step
 from pinnsig.errors import DatasetError, PinnsigError, RunError
 from pinnsig.networks import FFNN
@@ -94,7 +93,7 @@ def test_what_a_run_leaves(finished: Path):
     assert 0 <= result["test_accuracy"] <= 1
     assert result["run"] == str(finished)
     assert any("in place of 60,000" in notice for notice in result["notices"])
-    assert is_classifier(RunDirectory.open(finished))
+    assert RunDirectory.open(finished).is_classifier()
 
 
 @pytest.mark.parametrize("batch_norm", [False, True])
