@@ -14,6 +14,7 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2
 
 setup: $(VENV)/.installed

@@ -6,10 +6,8 @@ model = pinnsig.load(result.path)
 model.predict(x=0.1, t=0.5, of=("u", "u.x"))
 """
 
-from pinnsig import figure_backend as _figure_backend  # noqa: F401, before matplotlib
-from pinnsig.callbacks import Callback
-from pinnsig.errors import PinnsigError
-from pinnsig.loading import TrainedModel, load
+from pinnsig.core import figure_backend as _figure_backend  # noqa: F401, before matplotlib
+from pinnsig.core.errors import PinnsigError
 from pinnsig.problem import (
     Box,
     Choice,
@@ -23,7 +21,9 @@ from pinnsig.problem import (
     Problem,
     Robin,
 )
-from pinnsig.solver import Result, resume, solve
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.loading import TrainedModel, load
+from pinnsig.run.solver import Result, resume, solve
 from pinnsig.sweeps import SweepTable, sweep
 
 __all__ = [

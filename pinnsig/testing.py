@@ -15,19 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Tanh
-from pinnsig.evaluation import reference_values
+from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, coordinate_jets, output_jets
 from pinnsig.initializers import Xavier
-from pinnsig.jets import (
-    JetsEngine,
-    NestedEngine,
-    Plan,
-    coordinate_jets,
-    input_count,
-    output_jets,
-    record,
-)
-from pinnsig.jets.fields import features_of
 from pinnsig.model import Model
+from pinnsig.model.evaluation import reference_values
+from pinnsig.model.fields import features_of, input_count, record
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, expressions
 from pinnsig.problem import Problem, Sites

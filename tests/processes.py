@@ -42,7 +42,7 @@ OWN = PLACE / str(os.getpid())
 
 def asked_to_end():
     """Whether a first signal came: then pinnsig has given its handler back."""
-    return getattr(signal.getsignal(signal.SIGTERM), "__module__", "") != "pinnsig.interrupts"
+    return getattr(signal.getsignal(signal.SIGTERM), "__module__", "") != "pinnsig.core.interrupts"
 
 
 def hold(name="hold"):

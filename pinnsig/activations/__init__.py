@@ -2,7 +2,7 @@
 
 from pinnsig.activations.algebra import Scaled, Stretched, Sum
 from pinnsig.activations.base import MAX_ORDER, Activation
-from pinnsig.activations.expressions import parse_activation, parse_function
+from pinnsig.activations.expressions import build_activation, parse_activation, parse_function
 from pinnsig.activations.joined import join, skeleton
 from pinnsig.activations.library import (
     Arctan,
@@ -41,6 +41,7 @@ __all__ = [
     "Tanh",
     "arctan",
     "arctan_normalised",
+    "build_activation",
     "check_membership",
     "erf",
     "find_activation",

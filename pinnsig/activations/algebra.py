@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations.base import Activation
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 
 def _check_factor(kind: str, factor: float, slope: float) -> None:

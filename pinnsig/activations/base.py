@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 MAX_ORDER = 5
 """Highest derivative order that every activation gives."""

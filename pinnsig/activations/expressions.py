@@ -15,7 +15,7 @@ from pinnsig.activations.base import Activation
 from pinnsig.activations.membership import check_membership
 from pinnsig.activations.registry import find_activation, unknown_name
 from pinnsig.activations.syntax import MAX_DEPTH, parse_syntax, shorten, too_deep
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 Function = Callable[[Tensor], Tensor]
 
@@ -78,6 +78,16 @@ def parse_activation(text: str) -> Activation:
         return result
     except _NotInClassError as reason:
         raise ActivationError(_explain(text, str(reason))) from None
+
+
+def build_activation(act: str, scale: float) -> Activation:
+    """Return a f(x), with the scale a.
+
+    Raises:
+        ActivationError: no such activation.
+    """
+    f = parse_activation(act)
+    return f if scale == 1.0 else scale * f
 
 
 def parse_function(text: str) -> Function:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from pinnsig.activations import library, softsigns
 from pinnsig.activations.base import Activation
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 Factory = Callable[[float], Activation]
 

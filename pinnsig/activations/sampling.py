@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 Array = NDArray[np.float64]
 

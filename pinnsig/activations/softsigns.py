@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations.base import MAX_ORDER, Activation
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
 

@@ -6,7 +6,7 @@ import ast
 import math
 import re
 
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 200

@@ -8,7 +8,7 @@ from scipy.optimize import root_scalar
 from pinnsig.activations import Activation
 from pinnsig.calibration.mean_field import evaluate, second_moments
 from pinnsig.calibration.quadrature import Array, normal_expectation
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 _STEP = 1.25  # ratio of neighbouring variances in the search for a bracket
 _SIGMA_B = (1e-100, 1e50)  # the bounds within which sigma_b^2 and its solution are safe doubles

@@ -8,7 +8,7 @@ from scipy.optimize import root_scalar
 from pinnsig.activations import Activation
 from pinnsig.calibration.mean_field import evaluate
 from pinnsig.calibration.quadrature import graded_legendre
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 _NEAR = 1.1  # below this a / omega the equation is solved for the small difference from omega
 _STEP = 2.0  # ratio of neighbouring y in the search for a bracket

@@ -1,6 +1,6 @@
 """Learning rates proportional to omega = 1/f'(0)."""
 
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 
 def default_learning_rate(omega: float) -> float:

@@ -10,8 +10,8 @@ import torch
 
 from pinnsig.activations import Activation
 from pinnsig.calibration.quadrature import Array, normal_expectation
-from pinnsig.errors import CalibrationError
-from pinnsig.memory import require
+from pinnsig.core.errors import CalibrationError
+from pinnsig.core.memory import require
 
 LARGEST_SLOPE = 1e150  # whose square is a number
 _LINEAR = 1e-280  # E[f^2] below: f is linear there, and f^2 would leave the normal doubles

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf, erfc, erfcinv, erfinv
 
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 _SQRT2 = math.sqrt(2.0)
 

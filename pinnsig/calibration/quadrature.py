@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_hermitenorm, roots_legendre
 
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 Array = NDArray[np.float64]
 

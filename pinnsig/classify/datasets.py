@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pinnsig.classify.digits import five_thousand_digits
 from pinnsig.classify.formats import Bytes, read_cifar_binary, read_cifar_python, read_idx
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 
 VARIABLE = "PINNSIG_DATA"
 SYSTEM = Path("/usr/share/datasets")

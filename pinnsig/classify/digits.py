@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinnsig.classify.formats import Bytes
-from pinnsig.errors import DatasetError
-from pinnsig.jets.compiled.cache import user_folder, write_whole
+from pinnsig.core.errors import DatasetError
+from pinnsig.derivatives.compiled.cache import user_folder, write_whole
 
 SIZE, PIXELS, EACH = 5000, 784, 500
 

@@ -1,7 +1,7 @@
 """Activations of several members with their slopes, and Adam, each in one pass over memory.
 
-On a CPU with a compiler the formulas are those of `pinnsig.jets.compiled.forms`, as C; elsewhere
-torch's operations do the same.
+On a CPU with a compiler the formulas are those of `pinnsig.derivatives.compiled.forms`, as C;
+elsewhere torch's operations do the same.
 """
 
 import ctypes
@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import Activation, join
-from pinnsig.jets.compiled.compiler import load
-from pinnsig.jets.compiled.forms import native_form
-from pinnsig.jets.compiled.functions import write_functions
-from pinnsig.jets.compiled.tape import SCALARS
+from pinnsig.derivatives.compiled.compiler import load
+from pinnsig.derivatives.compiled.forms import native_form
+from pinnsig.derivatives.compiled.functions import write_functions
+from pinnsig.derivatives.compiled.tape import SCALARS
 
 ALIGNED = 64  # parts begin at multiples of it, so that vectors are the same however many there are
 BLOCK = 2**16  # numbers; four arrays of them are 1 MB

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 
 Bytes = NDArray[np.uint8]
 

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from pinnsig.activations import Activation
 from pinnsig.classify.elementwise import Elementwise
+from pinnsig.core.memory import require
 from pinnsig.initializers import Initializer
-from pinnsig.memory import require
 from pinnsig.networks import FFNN
 
 MOMENTUM = 0.1  # of the running statistics of batch normalisation, and

@@ -7,15 +7,15 @@ from typing import Any
 
 from torch import Tensor
 
-from pinnsig.building import build_activation
-from pinnsig.checkpoints import load_checkpoint, save_checkpoint
+from pinnsig.activations import build_activation
 from pinnsig.classify.datasets import ImageSet, load_images
 from pinnsig.classify.settings import ClassifySettings, resolve
 from pinnsig.classify.training import Epoch, Trained, Training
-from pinnsig.errors import RunError
+from pinnsig.core.errors import RunError
+from pinnsig.core.interrupts import interruptible
 from pinnsig.initializers import parse_initializer
-from pinnsig.interrupts import interruptible
-from pinnsig.runs import RunDirectory, dumps, environment
+from pinnsig.run.checkpoints import load_checkpoint, save_checkpoint
+from pinnsig.run.directory import RunDirectory, dumps, environment
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE
 
 Tell = Callable[[Epoch], None]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pinnsig.devices import DTYPES, choose_device
-from pinnsig.errors import SettingsError
-from pinnsig.settings.checks import (
+from pinnsig.core.devices import DTYPES, choose_device
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings.checks import (
     check_fields,
     integer,
     negative_rate,

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 
 Indices = NDArray[np.int64]
 

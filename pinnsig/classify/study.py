@@ -17,10 +17,10 @@ from pinnsig.classify.datasets import ImageSet, load_images
 from pinnsig.classify.running import result_data
 from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.training import COMMON, Training
-from pinnsig.devices import DTYPES
-from pinnsig.errors import PinnsigError, RunError
-from pinnsig.memory import available_memory
-from pinnsig.runs import RunDirectory, dumps
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import PinnsigError, RunError
+from pinnsig.core.memory import available_memory
+from pinnsig.run.directory import RunDirectory, dumps
 
 TOGETHER = 64  # members on an accelerator at most
 SHARE = 0.5  # of its free memory

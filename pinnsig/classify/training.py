@@ -11,17 +11,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.building import build_activation, initializer_from, weight_generator
+from pinnsig.activations import build_activation
 from pinnsig.calibration import default_learning_rate
-from pinnsig.capture import Recorded
 from pinnsig.classify.batches import Batches, Part
 from pinnsig.classify.datasets import ImageSet
 from pinnsig.classify.elementwise import BlockedAdam
 from pinnsig.classify.networks import Classifiers, Shape
 from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.splits import split
-from pinnsig.devices import DTYPES
-from pinnsig.errors import SettingsError
+from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.seeds import weight_generator
+from pinnsig.initializers import initializer_from
 
 JUDGED, NUMBERS = 2000, 2**26
 """Images that go through the networks at once while they are judged, and numbers of a layer."""

@@ -14,14 +14,14 @@ from pinnsig.cli.benching import bench
 from pinnsig.cli.classifying import classify
 from pinnsig.cli.describing import activations, check_activation, init, problems
 from pinnsig.cli.finished import plot, predict
-from pinnsig.cli.papering import paper
+from pinnsig.cli.reproducing import paper
 from pinnsig.cli.showing import show
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
-from pinnsig.errors import PinnsigError, TrainingError
-from pinnsig.paths import plain
+from pinnsig.core.errors import PinnsigError, TrainingError
+from pinnsig.core.paths import plain
 
 FAILED = 1
 BAD_INPUT = 2

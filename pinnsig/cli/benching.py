@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from pinnsig.benchmark import benchmark
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_table
-from pinnsig.settings import resolve
+from pinnsig.run.benchmark import benchmark
+from pinnsig.run.settings import resolve
 
 
 @click.command()

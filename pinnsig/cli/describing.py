@@ -6,16 +6,16 @@ from typing import Any
 import click
 import torch
 
-from pinnsig.activations import ACTIVATIONS, check_membership, parse_function
-from pinnsig.building import build_activation, build_initializer
+from pinnsig.activations import ACTIVATIONS, build_activation, check_membership, parse_function
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
-from pinnsig.errors import ProblemError
-from pinnsig.jets.fields import guarded
+from pinnsig.core.errors import ProblemError
+from pinnsig.model.fields import guarded
 from pinnsig.objective import make_blocks
 from pinnsig.problem import Choice, Coefficient, Problem, problem_class, problem_entries
+from pinnsig.run.building import build_initializer
+from pinnsig.run.settings import Settings, check_settings
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import Settings, check_settings
 
 SOME = 1000  # points, more than conditions have faces
 JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")

@@ -11,21 +11,21 @@ import click
 import numpy as np
 import torch
 
-from pinnsig.building import build
 from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
 from pinnsig.cli.trusting import TRUST, tell, trusting
-from pinnsig.drawn import first_sites
-from pinnsig.errors import OutsideDomainWarning, RunError
-from pinnsig.evaluation import compare
-from pinnsig.figures import draw_figures, draw_initial_activations
-from pinnsig.judging import judge_residuals
-from pinnsig.loading import TrainedModel, load
+from pinnsig.core.errors import OutsideDomainWarning, RunError
+from pinnsig.core.paths import user_path
+from pinnsig.model.evaluation import compare
 from pinnsig.objective import Objective
-from pinnsig.paths import user_path
 from pinnsig.plots import epochs_figure, save_figure
-from pinnsig.runs import RunDirectory
+from pinnsig.run.building import build
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.figures import draw_figures, draw_initial_activations
+from pinnsig.run.judging import judge_residuals
+from pinnsig.run.loading import TrainedModel, load
+from pinnsig.run.points import first_sites
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
 

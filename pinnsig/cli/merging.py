@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pinnsig.settings import COUNTS
+from pinnsig.run.settings import COUNTS
 
 CONTRARY = ((("phases",), COUNTS), (COUNTS, ("phases",)), (("init",), ("p", "sigma_b")))
 """Flags, and what they take the place of in a file."""

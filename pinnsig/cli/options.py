@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from pinnsig.errors import SettingsError
-from pinnsig.paths import plain, user_path
-from pinnsig.settings import Settings
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.paths import plain, user_path
+from pinnsig.run.settings import Settings
 
 
 class _UserPath(click.ParamType):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from pinnsig.errors import RunError, SettingsError
+from pinnsig.core.errors import RunError, SettingsError
 from pinnsig.sweeps.values import numbers_of
 
 MOST_POINTS = 10_000_000

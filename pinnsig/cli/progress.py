@@ -8,8 +8,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from pinnsig.callbacks import Callback
 from pinnsig.cli.display import Display
+from pinnsig.run.callbacks import Callback
 from pinnsig.training import Record
 
 LINES_PER_PHASE = 10

@@ -9,11 +9,11 @@ import click
 from pinnsig.cli.options import PATH
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.cli.sweeping import RESULTS, print_rows
-from pinnsig.errors import RunError
-from pinnsig.overview import is_overview, overview, progress_so_far
-from pinnsig.run_state import DAMAGED_RUN, FINISHED_RUN, run_state
-from pinnsig.runs import RunDirectory
+from pinnsig.core.errors import RunError
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.state import DAMAGED_RUN, FINISHED_RUN, run_state
 from pinnsig.sweeps import SweepDirectory
+from pinnsig.sweeps.overview import is_overview, overview, progress_so_far
 
 ROW = ("run", "problem", "act", "init", "loss", "error", "stop", "date")
 OF_SWEEPS = (*RESULTS, "run")

@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
-from pinnsig.building import build_activation, build_initializer
+from pinnsig.activations import build_activation
 from pinnsig.cli.options import FILE, setting_options
 from pinnsig.cli.output import print_json, print_table
-from pinnsig.devices import DTYPES, choose_device
+from pinnsig.core.devices import DTYPES, choose_device
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.plots import health_figure, save_figure
-from pinnsig.settings import Settings, check_settings
+from pinnsig.run.building import build_initializer
+from pinnsig.run.settings import Settings, check_settings
 from pinnsig.signal import Health, health, normal_inputs
 
 COMPARED = (

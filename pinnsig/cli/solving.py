@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-from pinnsig.building import Parts
-from pinnsig.callbacks import Callback
 from pinnsig.cli.classifying import resume_run
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
@@ -19,15 +17,17 @@ from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.cli.showing import print_coefficients
 from pinnsig.cli.trusting import TRUST, tell, trusting
-from pinnsig.paths import plain
+from pinnsig.core.paths import plain
 from pinnsig.problem import Problem
-from pinnsig.run_source import problem_of_config, require_trust
-from pinnsig.runs import RunDirectory
-from pinnsig.settings import PRESETS, PURPOSES, read_config
-from pinnsig.solver import Result
-from pinnsig.solver import resume as run_resume
-from pinnsig.solver import solve as run_solve
-from pinnsig.tensorboard import TensorBoard
+from pinnsig.run.building import Parts
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.settings import PRESETS, PURPOSES, read_config
+from pinnsig.run.solver import Result
+from pinnsig.run.solver import resume as run_resume
+from pinnsig.run.solver import solve as run_solve
+from pinnsig.run.source import problem_of_config, require_trust
+from pinnsig.run.tensorboard import TensorBoard
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, PhaseReport
 
 NOT_FINITE = 1  # exit code

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import click
 
-from pinnsig.paths import plain
-from pinnsig.trust import Trust
+from pinnsig.core.paths import plain
+from pinnsig.core.trust import Trust
 
 TRUST = click.option(
     "--trust", is_flag=True, help="run code that came with the directory, now and later"

@@ -16,7 +16,7 @@ from pinnsig.initializers.schemes import (
     Orthogonal,
     Xavier,
 )
-from pinnsig.initializers.specs import parse_initializer
+from pinnsig.initializers.specs import initializer_from, parse_initializer
 
 __all__ = [
     "INITIALIZERS",
@@ -30,6 +30,7 @@ __all__ = [
     "Orthogonal",
     "Scales",
     "Xavier",
+    "initializer_from",
     "parse_initializer",
     "register_initializer",
 ]

@@ -6,7 +6,7 @@ the same weights.
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,8 +17,7 @@ from pinnsig.calibration import (
     layerwise_chi,
     learning_rate_band,
 )
-from pinnsig.errors import InitializerError
-from pinnsig.networks import FFNN
+from pinnsig.core.errors import InitializerError
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,13 @@ class Description(Scales):
         return asdict(self)
 
 
+class Initializable(Protocol):
+    """What an initialiser can fill: it knows which of its weights are drawn, and how."""
+
+    def initialize(self, initializer: "Initializer", generator: torch.Generator) -> None:
+        """Overwrite all its weights and biases with what the initialiser draws."""
+
+
 @dataclass(frozen=True)
 class Initializer(ABC):
     """Base of the initialisers; the dataclass fields are its parameters."""
@@ -81,7 +87,7 @@ class Initializer(ABC):
     def weight(self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator) -> Tensor:
         """One weight matrix, float64 of shape (n_out, n_in)."""
 
-    def fill(self, network: FFNN, generator: torch.Generator) -> None:
+    def fill(self, network: Initializable, generator: torch.Generator) -> None:
         """Overwrite all weights and biases of `network`, from the CPU generator.
 
         Raises:
@@ -90,13 +96,8 @@ class Initializer(ABC):
         """
         if generator.device.type != "cpu":
             raise InitializerError(f"the generator must be on the cpu, not on {generator.device}")
-        scales = self.scales(network.activation, network.depth)
         with torch.no_grad():
-            for layer in network.linears:
-                n_out, n_in = layer.weight.shape
-                weight, bias = self.draw(n_out, n_in, scales, generator)
-                layer.weight.copy_(weight)
-                layer.bias.copy_(bias)
+            network.initialize(self, generator)
 
     def draw(
         self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator

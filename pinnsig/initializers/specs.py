@@ -5,7 +5,7 @@ from dataclasses import Field, fields
 from types import NoneType
 from typing import Any, get_args
 
-from pinnsig.errors import InitializerError
+from pinnsig.core.errors import InitializerError
 from pinnsig.initializers.base import (
     INITIALIZERS,
     Initializer,
@@ -41,6 +41,27 @@ def parse_initializer(spec: str, **overrides: Any) -> Initializer:
         if key not in known:
             raise InitializerError(_unknown(f"parameter of {name}", key, list(known)))
     return cls(**{key: _value(name, known[key], value) for key, value in given.items()})
+
+
+def initializer_from(
+    init: str, p: float | str | None, sigma_b: float | None, rule: bool
+) -> Initializer:
+    """Return the initialiser of a text, with what is given beside it.
+
+    Args:
+        init: such as `calibrated:epsilon=0.1`.
+        p, sigma_b: take the place of those in the text; None leaves them.
+        rule: whether a calibrated one without p has the rule p(L) (paper, section 4.2).
+
+    Raises:
+        InitializerError: no such initialiser, or a parameter that it lacks.
+    """
+    given = {"p": p, "sigma_b": sigma_b}
+    overrides = {name: value for name, value in given.items() if value is not None}
+    name, _, parameters = init.partition(":")
+    if rule and name.strip() == "calibrated" and "p=" not in parameters.replace(" ", ""):
+        overrides.setdefault("p", "auto")
+    return parse_initializer(init, **overrides)
 
 
 def _value(name: str, field: Field[Any], value: Any) -> float | int | None:

@@ -12,15 +12,16 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import skeleton
-from pinnsig.capture import Recorded
-from pinnsig.jets import features_of, input_partials
+from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.threads import balance, run_shares
+from pinnsig.derivatives import input_partials
+from pinnsig.model.fields import features_of
 from pinnsig.networks import FFNN, Stack
 from pinnsig.objective.blocks import BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.loss import Evaluation, Objective, evaluation
 from pinnsig.objective.residuals import Evaluator
 from pinnsig.objective.weights import Weights
-from pinnsig.objective.workers import balance, run_shares
 
 Asked = tuple[Objective, Weights]
 """An evaluation that is wanted: loss and gradient of an objective with weights."""

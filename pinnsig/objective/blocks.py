@@ -8,8 +8,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
-from pinnsig.jets import Jet, Plan, Symbol, record
+from pinnsig.core.errors import ProblemError
+from pinnsig.derivatives import Jet, Plan, Symbol
+from pinnsig.model.fields import record
 from pinnsig.objective.pointwise import StandIns, check_inputs, check_pointwise, domain_points
 from pinnsig.problem import Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, real_tensor, results_by_name

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pinnsig.jets import Features, Jet, coordinate_jets, input_partials
+from pinnsig.derivatives import Features, Jet, coordinate_jets, input_partials
 from pinnsig.objective.blocks import Block
 
 # Stack elements (partials x points x width) carried at once through all layers: elsewhere as many

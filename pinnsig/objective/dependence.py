@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.errors import PinnsigError, ProblemError
-from pinnsig.jets import features_of, input_partials
-from pinnsig.jets.fields import fields_from
+from pinnsig.core.errors import PinnsigError, ProblemError
+from pinnsig.derivatives import input_partials
+from pinnsig.model.fields import features_of, fields_from
 from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.loss import Objective
 from pinnsig.problem import Problem, Sites

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pinnsig.capture import Recorded
-from pinnsig.jets import Engine, choose_engine
-from pinnsig.jets.compiled import compiler_notice, find_interpreter
-from pinnsig.jets.fields import fields_at
+from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.parameters import FlatParameters
+from pinnsig.derivatives import Engine, choose_engine
+from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
 from pinnsig.model import Model
+from pinnsig.model.fields import fields_at
 from pinnsig.objective.blocks import BoundTerms, make_blocks
 from pinnsig.objective.chunks import Chunk
 from pinnsig.objective.passes import Passes
 from pinnsig.objective.residuals import Found, Residuals
 from pinnsig.objective.weights import Weights, term_weights
-from pinnsig.parameters import FlatParameters
 from pinnsig.problem import Sites
 
 

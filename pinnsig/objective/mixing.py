@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pinnsig.jets.calls import found_in
+from pinnsig.derivatives.calls import found_in
 
 NAMES = {
     "select": "indexing", "slice": "indexing", "index": "indexing", "index_select": "indexing",

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from pinnsig.jets import Carried, Engine, features_of
+from pinnsig.core.threads import balance, run_shares
+from pinnsig.derivatives import Carried, Engine
 from pinnsig.model import Model
+from pinnsig.model.fields import features_of
 from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.residuals import Evaluator, Found, Residuals
-from pinnsig.objective.workers import balance, run_shares
 
 Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Found | None]]
 """What is made of a chunk's residuals; see `Passes.run`."""

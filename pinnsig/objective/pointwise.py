@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
-from pinnsig.jets import Jet, column_jets, features_of, fields_of
-from pinnsig.jets.fields import guarded
-from pinnsig.jets.plan import Alpha
+from pinnsig.core.errors import ProblemError
+from pinnsig.derivatives import Jet, column_jets
+from pinnsig.derivatives.plan import Alpha
+from pinnsig.model.fields import features_of, fields_of, guarded
 from pinnsig.objective.mixing import Watch
 from pinnsig.objective.state import State
 from pinnsig.problem import Condition, Problem

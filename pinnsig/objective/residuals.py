@@ -7,9 +7,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
-from pinnsig.jets import Jet, Listing, fields_of, output_jets, symbol_jets
-from pinnsig.jets.compiled import Program, Pulled, find_interpreter
+from pinnsig.core.errors import ProblemError
+from pinnsig.derivatives import Jet, Listing, output_jets, symbol_jets
+from pinnsig.derivatives.compiled import Program, Pulled, find_interpreter
+from pinnsig.model.fields import fields_of
 from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk
 from pinnsig.problem import Problem

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from pinnsig.jets.compiled import compiler_notice
-from pinnsig.memory import in_words, require
+from pinnsig.core.memory import in_words, require
+from pinnsig.derivatives.compiled import compiler_notice
 from pinnsig.optim.base import Layout
 from pinnsig.optim.dense import DenseInverse
 from pinnsig.optim.quasi_newton import QuasiNewton

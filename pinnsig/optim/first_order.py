@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from pinnsig.capture import Recorded
-from pinnsig.errors import SettingsError
+from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim.base import LIMIT, Gradient, Optimizer, Step, Steps
 
 

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from pinnsig.errors import SettingsError
-from pinnsig.memory import require
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.memory import require
 from pinnsig.optim.base import Layout
 from pinnsig.optim.memory import Memory
 from pinnsig.optim.quasi_newton import QuasiNewton

@@ -13,8 +13,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from pinnsig.jets.compiled.compiler import load
-from pinnsig.jets.compiled.tape import SCALARS
+from pinnsig.derivatives.compiled.compiler import load
+from pinnsig.derivatives.compiled.tape import SCALARS
 
 BLOCK = 8
 """Rows and columns of a block; a power of two, which vectors are made of."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim.base import LIMIT, Gradient, Optimizer, Step, Steps
 from pinnsig.optim.line_search import Searching, StrongWolfe, Trial
 

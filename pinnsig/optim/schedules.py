@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 
 
 def constant(progress: float, final: float) -> float:

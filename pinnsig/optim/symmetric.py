@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pinnsig.objective.workers import run_shares
+from pinnsig.core.threads import run_shares
 from pinnsig.optim.packed import BLOCK, Kernel, balanced_groups, find_kernel, packed_size
 
 SMALLEST_SHARED = 1024

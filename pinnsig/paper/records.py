@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from pinnsig.errors import FigureError
+from pinnsig.core.errors import FigureError
 from pinnsig.paper.base import PRESETS, Data, PaperFigure
 from pinnsig.plots import save_figure
-from pinnsig.runs import dumps, environment
+from pinnsig.run.directory import dumps, environment
 
 ROOT = Path("runs/paper")
 

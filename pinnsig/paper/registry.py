@@ -2,7 +2,7 @@
 
 import difflib
 
-from pinnsig.errors import FigureError
+from pinnsig.core.errors import FigureError
 from pinnsig.paper.accuracy_maps import AccuracyMaps
 from pinnsig.paper.activation_class import ActivationClass
 from pinnsig.paper.base import PaperFigure

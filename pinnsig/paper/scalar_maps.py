@@ -9,7 +9,7 @@ import torch
 from matplotlib.figure import Figure
 
 from pinnsig.activations import parse_activation
-from pinnsig.building import weight_generator
+from pinnsig.core.seeds import weight_generator
 from pinnsig.paper.base import Data, PaperFigure, Verdict, verdict
 from pinnsig.plots import Curve, Curves, panels_figure
 from pinnsig.signal import bifurcation, constant_gains, iterate, uniform_gains

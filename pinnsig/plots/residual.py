@@ -7,8 +7,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pinnsig.geometry.box import TIME_NAMES
 from pinnsig.plots.style import ERROR, finite, is_to_scale, log_axis, new_figure, styled, symbol
-from pinnsig.problem.domain import TIME_NAMES
 
 DECADES = 6  # of |r|, at most, below the largest
 BAD = "#56B4E9"  # not in the map of colours

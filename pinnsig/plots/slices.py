@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from pinnsig.evaluation import Comparison
+from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.model.evaluation import Comparison
 from pinnsig.plots.solution import draw_curves, middle
 from pinnsig.plots.style import new_figure, styled, symbol
-from pinnsig.problem.domain import TIME_NAMES
 
 SLICES = 5
 PER_ROW = 5

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from pinnsig.evaluation import Comparison
+from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.model.evaluation import Comparison
 from pinnsig.plots.style import (
     DARK,
     DATA,
@@ -22,7 +23,6 @@ from pinnsig.plots.style import (
     styled,
     symbol,
 )
-from pinnsig.problem.domain import TIME_NAMES
 
 Array = NDArray[np.float64]
 Measured = tuple[Array, Array]

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pinnsig.problem.domain import TIME_NAMES
+from pinnsig.geometry.box import TIME_NAMES
 
 DPI = 150
 LONGEST = 4.0  # sides of a map that is still drawn to scale

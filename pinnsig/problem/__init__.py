@@ -1,9 +1,9 @@
 """What a PDE is made of: all that a file in `problems/`, or a user's own file, imports."""
 
+from pinnsig.geometry import Box, Face
 from pinnsig.problem.base import Problem
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import Condition, Sites
-from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Robin
 from pinnsig.problem.faces import On
 from pinnsig.problem.periodic import Periodic

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
 from pinnsig.problem.condition import GROUPS, Condition
 from pinnsig.problem.definition import check_definition
-from pinnsig.problem.domain import Box
 
 
 class Problem:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 
 Parameters = tuple[inspect.Parameter, ...]
 

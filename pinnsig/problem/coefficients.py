@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem.bijections import Bijection
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.core.names import parse_quantity
+from pinnsig.geometry import Box, Face
 from pinnsig.problem.binding import call_by_name, needed_names
-from pinnsig.problem.domain import Box, Face
-from pinnsig.problem.names import parse_quantity
 
 GROUPS = ("initial", "boundary", "data")
 """What conditions belong to; the first two have a count of points each."""

@@ -2,10 +2,10 @@
 
 import functools
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.core.names import check_names
+from pinnsig.geometry import Box
 from pinnsig.problem.coefficients import Setting
-from pinnsig.problem.domain import Box
-from pinnsig.problem.names import check_names
 
 WRITTEN = ("domain", "fields", "hard", "scaled_inputs", "residual", "conditions")
 """What a subclass may have of the base class's attributes; the others are the library's."""

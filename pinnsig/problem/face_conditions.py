@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box, Face
 from pinnsig.problem.condition import Value, prescribed, read_target
-from pinnsig.problem.domain import Box, Face
 from pinnsig.problem.faces import FaceCondition, Place
 
 

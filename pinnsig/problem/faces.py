@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box, Face
 from pinnsig.problem.binding import call_by_name
 from pinnsig.problem.condition import (
     Condition,
@@ -15,7 +16,6 @@ from pinnsig.problem.condition import (
     results_by_name,
     split_evenly,
 )
-from pinnsig.problem.domain import Box, Face
 
 Place = str | Sequence[str]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pinnsig.errors import ChangedCodeError, ProblemError
+from pinnsig.core.errors import ChangedCodeError, ProblemError
 from pinnsig.problem.statements import imported_names, parsed
 
 PREFIX = "pinnsig_user_"

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box, Face
 from pinnsig.problem.condition import Condition, Draw, Sites
-from pinnsig.problem.domain import Box, Face
 
 
 class Periodic(Condition):

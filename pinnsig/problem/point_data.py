@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box
 from pinnsig.problem.condition import Condition, Draw, Sites, read_target
-from pinnsig.problem.domain import Box
 
 
 class PointData(Condition):

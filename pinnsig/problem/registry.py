@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from pinnsig.errors import ChangedCodeError, ProblemError
-from pinnsig.paths import user_path
+from pinnsig.core.errors import ChangedCodeError, ProblemError
+from pinnsig.core.paths import user_path
 from pinnsig.problem.base import Problem
 from pinnsig.problem.fingerprint import fingerprint
 from pinnsig.problem.importing import Namespace

@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from pinnsig.errors import ChangedCodeError, RunError
+from pinnsig.core.errors import ChangedCodeError, RunError
+from pinnsig.core.trust import source_digest
 from pinnsig.problem.base import Problem
 from pinnsig.problem.fingerprint import fingerprint, is_own
 from pinnsig.problem.importing import OWN, digest_of
 from pinnsig.problem.modules import has_main_guard, imported_modules
 from pinnsig.problem.opened import OpenedFiles, is_installed
-from pinnsig.trust import source_digest
 
 FILE, REGISTERED, CLASS = "file", "registered", "class"
 FOLDER = "source"

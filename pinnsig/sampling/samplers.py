@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from pinnsig.errors import SamplingError
+from pinnsig.core.errors import SamplingError
 
 try:
     from pydoe import lhs as _pydoe_lhs

@@ -6,8 +6,8 @@ from itertools import islice
 
 import numpy as np
 
-from pinnsig.errors import SamplingError
-from pinnsig.memory import require
+from pinnsig.core.errors import SamplingError
+from pinnsig.core.memory import require
 from pinnsig.problem import Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, split_evenly
 from pinnsig.sampling.samplers import Array, sampler_function

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.calibration.quadrature import Array
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.signal.network import Layer, RandomNetwork
 
 

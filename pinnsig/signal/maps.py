@@ -9,7 +9,7 @@ from torch import Tensor
 from pinnsig.activations import Activation
 from pinnsig.calibration import fixed_point
 from pinnsig.calibration.quadrature import Array
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 
 
 def iterate(activation: Activation, gains: Tensor, x_0: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from pinnsig.activations import Activation
 from pinnsig.calibration import chi, normal_expectation, second_moments, variance_map
 from pinnsig.calibration.mean_field import evaluate
 from pinnsig.calibration.quadrature import Array
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 
 _DECADES = (-18, 6)  # of f'(0)^2 q, over which the moments are tabulated
 _PER_DECADE = 16

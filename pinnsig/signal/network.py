@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 from pinnsig.activations import Activation
-from pinnsig.building import weight_generator
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
+from pinnsig.core.memory import require
+from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import Initializer, Scales
-from pinnsig.memory import require
 
 WEIGHT_BYTES = 24  # as drawn, as used, and beside those of the next layer
 LAYER_BYTES = 400  # of what is reported of a layer

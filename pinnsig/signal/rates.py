@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from pinnsig.activations import Activation
-from pinnsig.building import weight_generator
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
+from pinnsig.core.seeds import weight_generator
 from pinnsig.signal.forward import sign_changes
 from pinnsig.signal.maps import normal_gains
 

@@ -10,7 +10,7 @@ from scipy.optimize import root_scalar
 
 from pinnsig.activations import Activation
 from pinnsig.calibration import negative_rate
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.signal.rates import Rate, network_rates
 
 _SIGMA = (1e-3, 1e2)  # of sigma_z / omega: almost no change of signs, and a coin's

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinnsig.calibration.quadrature import Array
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 
 BINS = 51  # odd, so that a signal that has died down lies in one bin
 

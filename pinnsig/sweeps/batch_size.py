@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from pinnsig.devices import DTYPES
-from pinnsig.errors import SettingsError
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import OPTIMIZERS, SSBroyden
-from pinnsig.settings import Settings, hidden_weights
+from pinnsig.run.settings import Settings, hidden_weights
 
 POINTS_TO_FILL = 128  # a multiprocessor: eight of the fused engine's blocks
 MEMORY = 0.5  # of what is free

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pinnsig.interrupts import Interruption, interruptible
+from pinnsig.core.interrupts import Interruption, interruptible
 from pinnsig.objective.batch import Batches
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, performing

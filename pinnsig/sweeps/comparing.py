@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.sweeps.directory import FACTS
 from pinnsig.sweeps.table import Spread, SweepTable
 

@@ -18,18 +18,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pinnsig.checkpoints import load_checkpoint
-from pinnsig.errors import PinnsigError, RunError
-from pinnsig.paths import plain, user_path
+from pinnsig.core.errors import PinnsigError, RunError
+from pinnsig.core.paths import plain, user_path
+from pinnsig.core.trust import Trust
 from pinnsig.problem import problem_file
-from pinnsig.run_source import require_trust
-from pinnsig.runs import RunDirectory
+from pinnsig.run.checkpoints import load_checkpoint
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.source import require_trust
 from pinnsig.sweeps.grid import Grid, Member
 from pinnsig.sweeps.identity import ITSELF, Identity, checked_code, trust_code, version_notice
 from pinnsig.sweeps.table import DONE, FAILED, INTERRUPTED, MISSING, Row, SweepTable
 from pinnsig.training import FAILED as RAISED
 from pinnsig.training import INTERRUPTED as STOPPED
-from pinnsig.trust import Trust
 
 ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every table shows
 EARLIER = "earlier"  # holds runs of other code

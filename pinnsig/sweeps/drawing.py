@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.plots import heat_figure, save_figure, spread_figure
 from pinnsig.sweeps.table import SweepTable
 

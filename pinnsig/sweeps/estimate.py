@@ -5,11 +5,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pinnsig.building import build, build_objective
-from pinnsig.errors import PinnsigError
-from pinnsig.phasing import build_phases, build_weighting
+from pinnsig.core.errors import PinnsigError
 from pinnsig.problem import Problem, problem_class
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.phases import build_phases, build_weighting
+from pinnsig.run.settings import resolve
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.grid import Member
 from pinnsig.sweeps.table import DONE

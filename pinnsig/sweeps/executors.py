@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from pinnsig.interrupts import interruptible
+from pinnsig.core.interrupts import interruptible
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 
 Event = Started | Ended

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pinnsig.errors import SettingsError
-from pinnsig.settings import ADDED, read_table
-from pinnsig.settings.checks import integer, unknown, word, yes_or_no
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings import ADDED, read_table
+from pinnsig.run.settings.checks import integer, unknown, word, yes_or_no
 from pinnsig.sweeps.batch_size import batch_setting
 
 

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from pinnsig.activations import parse_activation
-from pinnsig.building import build_initializer
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.problem import absolute, problem_file
-from pinnsig.runs import dumps
-from pinnsig.settings import Settings, check_settings
-from pinnsig.settings.checks import table
+from pinnsig.run.building import build_initializer
+from pinnsig.run.directory import dumps
+from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings.checks import table
 from pinnsig.sweeps.values import values_of
 
 DEFAULTS = Settings().as_dict()

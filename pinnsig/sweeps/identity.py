@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pinnsig import trust as trusted
-from pinnsig.errors import PinnsigError, ProblemError, RunError
+from pinnsig.core import trust as trusted
+from pinnsig.core.errors import PinnsigError, ProblemError, RunError
+from pinnsig.core.trust import Trust
 from pinnsig.problem import (
     Problem,
     name_of,
@@ -16,10 +17,9 @@ from pinnsig.problem import (
     source_of,
 )
 from pinnsig.problem.source import CLASS, FILE, Source, file_digest
-from pinnsig.run_source import OLD, read_source
-from pinnsig.runs import RunDirectory, version_notices
+from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.source import OLD, read_source
 from pinnsig.sweeps.grid import Grid, Member
-from pinnsig.trust import Trust
 
 ITSELF = ""  # the name of a class's digest, in the place of a file's
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from pinnsig.callbacks import Callback
-from pinnsig.interrupts import Interruption, interruptible
+from pinnsig.core.interrupts import Interruption, interruptible
+from pinnsig.run.callbacks import Callback
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 from pinnsig.training import Record

@@ -18,13 +18,13 @@ from typing import Any
 
 import torch
 
-from pinnsig.checkpoints import NEWEST, PREVIOUS
-from pinnsig.errors import DeviceError, PinnsigError, RunError
-from pinnsig.interrupts import interruptible
+from pinnsig.core.errors import DeviceError, PinnsigError, RunError
+from pinnsig.core.interrupts import interruptible
 from pinnsig.problem import problem_class, problem_file, source_of
 from pinnsig.problem.opened import OpenedFiles
-from pinnsig.run_source import require_trust
-from pinnsig.runs import RunDirectory
+from pinnsig.run.checkpoints import NEWEST, PREVIOUS
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.source import require_trust
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.sweeps.comparing import SignTest, sign_tests
 from pinnsig.sweeps.sweeping import sweep
 from pinnsig.sweeps.table import SweepTable

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinnsig.errors import PinnsigError, ProblemError, SettingsError
-from pinnsig.gradients import own_gradients
+from pinnsig.core.errors import PinnsigError, ProblemError, SettingsError
+from pinnsig.core.gradients import own_gradients
+from pinnsig.core.trust import Trust
 from pinnsig.problem import Problem, name_of
-from pinnsig.settings import Settings, resolve
+from pinnsig.run.settings import Settings, resolve
 from pinnsig.sweeps.batch_size import automatic_members, batch_setting
 from pinnsig.sweeps.batched import Batched
 from pinnsig.sweeps.directory import SweepDirectory
@@ -19,7 +20,6 @@ from pinnsig.sweeps.identity import Identity
 from pinnsig.sweeps.pool import Pool
 from pinnsig.sweeps.table import DONE, Row, SweepTable
 from pinnsig.sweeps.tasks import Ended, Started, Task
-from pinnsig.trust import Trust
 
 
 class SweepWatcher:

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pinnsig.building import Parts
-from pinnsig.callbacks import Callback
-from pinnsig.checkpoints import NEWEST, PREVIOUS, load_checkpoint
-from pinnsig.drawn import POINTS
-from pinnsig.errors import BusyError, PinnsigError, RunError
-from pinnsig.interrupts import Interruption
+from pinnsig.core.errors import BusyError, PinnsigError, RunError
+from pinnsig.core.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.problem import Problem
-from pinnsig.running import Options, Solving
-from pinnsig.runs import RunDirectory
-from pinnsig.solver import resuming, solving
+from pinnsig.run.building import Parts
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.checkpoints import NEWEST, PREVIOUS, load_checkpoint
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.points import POINTS
+from pinnsig.run.running import Options, Solving
+from pinnsig.run.solver import resuming, solving
 from pinnsig.sweeps.directory import run_result, run_status
 from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
 from pinnsig.training import INTERRUPTED as STOPPED

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pinnsig.errors import SettingsError
-from pinnsig.settings import Settings
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings import Settings
 
 DIGITS = 12  # of the numbers of a range, so that 0.1:0.3:3 holds 0.2 and not its neighbour
 MOST_VALUES = 100_000  # of a range

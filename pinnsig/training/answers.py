@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pinnsig.jacobian import LeastSquares
 from pinnsig.objective import Evaluation, Objective, Weights
+from pinnsig.objective.rows import LeastSquares
 from pinnsig.optim import (
     Gradient,
     Jacobian,

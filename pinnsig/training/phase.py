@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import FirstOrder, Optimizer, Schedule
 from pinnsig.training.points import NewPoints
 

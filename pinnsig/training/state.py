@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from pinnsig.errors import TrainingError
+from pinnsig.core.errors import TrainingError
 from pinnsig.sampling import pack_sites, unpack_sites
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (

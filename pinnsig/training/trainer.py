@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pinnsig.errors import TrainingError
+from pinnsig.core.errors import TrainingError
 from pinnsig.objective import Evaluation, Objective
 from pinnsig.optim import LIMIT, FirstOrder, drive
 from pinnsig.training.answers import Answers, Asked, Best, evaluate_alone, given_loss
@@ -25,7 +25,7 @@ from pinnsig.training.records import (
     advice,
 )
 from pinnsig.training.state import is_finite, load_state, state_of
-from pinnsig.weighting import Weighting
+from pinnsig.training.weighting import Weighting
 
 
 class Trainer:

@@ -22,7 +22,7 @@ from pinnsig.activations import (
     softsign,
     tanh,
 )
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 factors = st.floats(1e-3, 1e3)
 leaves = st.sampled_from([tanh, erf, gd, arctan, softsign(1), softsign(2), softsign(2.5)])

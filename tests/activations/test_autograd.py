@@ -5,7 +5,7 @@ import torch
 from torch.func import grad, jacfwd, jacrev, jvp, vmap
 
 from pinnsig.activations import MAX_ORDER, erf, gd, parse_activation, softsign, tanh
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 FUNCTIONS = [tanh, erf, gd, softsign(1), softsign(3), parse_activation("1.3*tanh(2x)+arctan/2")]
 X = torch.tensor([-2.1, -0.4, 0.3, 0.9, 5.0], dtype=torch.float64)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pinnsig.activations import erf, gd, parse_activation, parse_function, softsign, tanh
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 X = torch.linspace(-3, 3, 31, dtype=torch.float64)
 

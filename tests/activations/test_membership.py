@@ -13,7 +13,7 @@ from pinnsig.activations import (
     softsign,
     tanh,
 )
-from pinnsig.errors import ActivationError
+from pinnsig.core.errors import ActivationError
 
 MEMBERS = [tanh, gd, erf, arctan, *map(softsign, (1, 1.5, 2, 3, 20, 300))]
 

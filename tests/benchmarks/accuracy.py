@@ -18,7 +18,7 @@ import torch
 
 import pinnsig
 from pinnsig.problem import problem_entries
-from pinnsig.runs import RunDirectory
+from pinnsig.run.directory import RunDirectory
 from pinnsig.sweeps import SweepTable
 
 

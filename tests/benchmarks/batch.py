@@ -20,11 +20,11 @@ from typing import Any
 import torch
 
 import pinnsig
-from pinnsig.building import build, build_objective
 from pinnsig.objective import Objective
 from pinnsig.objective.batch import Batch
-from pinnsig.runs import RunDirectory
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.settings import resolve
 from pinnsig.sweeps import SweepTable
 from pinnsig.sweeps.batch_size import automatic_members
 

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pinnsig.building import build, build_objective
 from pinnsig.optim import BFGS, LBFGS, SSBFGS, Measured, QuasiNewton, SSBroyden, drive
 from pinnsig.optim.base import Request
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.settings import resolve
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lbfgs import Counted, Loss, quadratic, rosenbrock

@@ -27,9 +27,9 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from pinnsig.activations import parse_activation
-from pinnsig.building import weight_generator
 from pinnsig.classify import Training, load_images, resolve
 from pinnsig.classify.splits import split
+from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import parse_initializer
 from pinnsig.networks import FFNN
 

@@ -12,10 +12,10 @@ import statistics
 import time
 from typing import Any
 
-from pinnsig.building import build, build_objective
 from pinnsig.objective import Objective
 from pinnsig.optim import Adam, FirstOrder, Layout, Measured, Muon, Schedule, drive
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.settings import resolve
 
 RATES: dict[type[FirstOrder], tuple[float, ...]] = {
     Adam: (1e-3, 3e-3, 1e-2),

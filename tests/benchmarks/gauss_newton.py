@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from pinnsig.building import build, build_objective
-from pinnsig.evaluation import compare, relative_l2
+from pinnsig.model.evaluation import compare, relative_l2
 from pinnsig.optim import LBFGS, LM, GaussNewtonCG, Optimizer, drive
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.settings import resolve
 from pinnsig.sampling import draw_inside
-from pinnsig.settings import resolve
 from pinnsig.training.points import ResidualBased
 from tests.optim.least_squares import Pinn
 

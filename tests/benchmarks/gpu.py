@@ -21,13 +21,13 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import parse_activation
-from pinnsig.benchmark import make_objective
+from pinnsig.derivatives import Engine, JetsEngine, NestedEngine, Plan
+from pinnsig.derivatives.fused import FusedEngine, Tuning
 from pinnsig.initializers import Xavier
-from pinnsig.jets import Engine, JetsEngine, NestedEngine, Plan
-from pinnsig.jets.fused import FusedEngine, Tuning
 from pinnsig.networks import FFNN
 from pinnsig.optim import Adam, Measured, drive
-from pinnsig.settings import resolve
+from pinnsig.run.benchmark import make_objective
+from pinnsig.run.settings import resolve
 
 COORDINATES = ("x", "t")
 INSIDE = Plan.closing(COORDINATES, [(2, 0), (0, 1)])

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import torch
 
-from pinnsig.building import build
-from pinnsig.jacobian import residual_jacobian
 from pinnsig.objective import Objective
+from pinnsig.objective.rows import residual_jacobian
+from pinnsig.run.building import build
+from pinnsig.run.settings import resolve
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import resolve
 
 
 def main() -> None:

@@ -14,9 +14,9 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from pinnsig.building import build, build_objective
 from pinnsig.optim import LBFGS, Gradient, Measured, drive
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.settings import resolve
 
 HISTORY = 50
 Loss = Callable[[Tensor], tuple[float, Tensor]]

@@ -29,12 +29,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pinnsig.building import build
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 from pinnsig.problem import Sites
+from pinnsig.run.building import build
+from pinnsig.run.settings import resolve
 from pinnsig.sampling import Counts, draw_sites
-from pinnsig.settings import resolve
 
 Evaluate = Callable[[], tuple[float, Tensor]]
 """The loss, and its gradient in the order of our network's parameters."""

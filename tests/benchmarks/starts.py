@@ -13,10 +13,10 @@ from statistics import geometric_mean
 
 import torch
 
-from pinnsig.building import build, build_objective
-from pinnsig.judging import zero_loss
 from pinnsig.optim import LBFGS
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.judging import zero_loss
+from pinnsig.run.settings import resolve
 from pinnsig.training import Phase, Trainer
 
 DEPTHS = {20: (2, 3, 6, 10, 12, 20, 35, 50), 64: (3, 6, 20)}

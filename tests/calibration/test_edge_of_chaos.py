@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from pinnsig.activations import Activation, Arctan, Erf, Gudermannian, Softsign, Tanh
 from pinnsig.calibration import bias_variance, edge_of_chaos, second_moments
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 SHARP = 1.0 * Tanh().stretch(10.0) + Erf().stretch(1000.0)
 MEMBERS = [

@@ -5,7 +5,7 @@ import pytest
 
 from pinnsig.activations import Arctan, Erf, Gudermannian, Softsign, Tanh
 from pinnsig.calibration import fixed_point
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 EXCESSES = (1e-10, 1e-6, 1e-3, 0.0999, 0.1001, 0.3, 2.0, 1e3, 1e9)
 

@@ -15,7 +15,7 @@ from pinnsig.calibration import (
     sigma_star,
     variance_map,
 )
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 
 def test_erf_in_closed_form():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinnsig.calibration import negative_rate, sigma_star, target_negative_rate
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 DEPTHS = (1, 2, 10, 50, 1000, 200_000)
 RATES = (1e-12, 1e-6, 0.01, 0.1, 0.25, 0.4, 0.49, 0.499, 0.49999, 0.4999999)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pinnsig.calibration import gauss_hermite, normal_expectation
-from pinnsig.errors import CalibrationError
+from pinnsig.core.errors import CalibrationError
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 64, 150, 151, 371, 1000, 5000])

@@ -6,7 +6,7 @@ import pytest
 
 import pinnsig
 from pinnsig.classify import classify
-from pinnsig.errors import RunError
+from pinnsig.core.errors import RunError
 from tests.classify.conftest import TINY
 from tests.conftest import Cli, strict_json
 

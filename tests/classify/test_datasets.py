@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pinnsig.classify import DATASETS, datasets, load_images
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 from tests.classify.files import Python2Pickle, cifar_binary, cyclic, idx, images, write_idx_set
 
 FASHION = Path("/usr/share/datasets/fashion-mnist")

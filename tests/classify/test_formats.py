@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pinnsig.classify.formats import read_cifar_binary, read_cifar_python, read_idx
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 from tests.classify.files import Python2Pickle, cifar_binary, cyclic, idx, images
 
 

@@ -12,7 +12,7 @@ from pinnsig.activations import Activation, join, parse_activation
 from pinnsig.classify import Training, elementwise, load_images, resolve
 from pinnsig.classify.networks import Classifiers, Shape
 from pinnsig.classify.training import _Step
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.initializers import parse_initializer
 from tests.classify.files import write_idx_set
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from pinnsig.activations import parse_activation
-from pinnsig.checkpoints import NEWEST
 from pinnsig.classify import classify, resume_classifier, running
 from pinnsig.classify.training import _Step
-from pinnsig.errors import DatasetError, PinnsigError, RunError
+from pinnsig.core.errors import DatasetError, PinnsigError, RunError
 from pinnsig.networks import FFNN
-from pinnsig.runs import RunDirectory
+from pinnsig.run.checkpoints import NEWEST
+from pinnsig.run.directory import RunDirectory
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE
 from tests.classify.conftest import TINY
 from tests.conftest import strict_json

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinnsig.classify.splits import split
-from pinnsig.errors import DatasetError
+from pinnsig.core.errors import DatasetError
 
 LABELS = st.lists(st.integers(1, 60), min_size=1, max_size=12).flatmap(
     lambda sizes: st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist())

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from pinnsig.classify import ClassifySettings, Training, study
-from pinnsig.errors import DatasetError, RunError
+from pinnsig.core.errors import DatasetError, RunError
 from tests.classify.conftest import tiny
 from tests.conftest import strict_json
 

@@ -14,7 +14,7 @@ from pinnsig.classify import ClassifySettings, ImageSet, Training, load_images, 
 from pinnsig.classify.datasets import Images
 from pinnsig.classify.splits import split
 from pinnsig.classify.training import Trained
-from pinnsig.errors import ActivationError, DatasetError, InitializerError, SettingsError
+from pinnsig.core.errors import ActivationError, DatasetError, InitializerError, SettingsError
 from tests.classify.conftest import tiny
 from tests.classify.test_networks import module
 

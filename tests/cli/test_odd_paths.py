@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pinnsig.errors import RunError
-from pinnsig.paths import plain, user_path
-from pinnsig.runs import RunDirectory
+from pinnsig.core.errors import RunError
+from pinnsig.core.paths import plain, user_path
+from pinnsig.run.directory import RunDirectory
 from tests.conftest import Cli
 
 ODD = ["a\0b", "x" * 5000, "y/" * 3000, "~nosuchuser/x", "\x1b[31mred", "\udc80", "", " "]

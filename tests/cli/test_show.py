@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import pinnsig
-from pinnsig.callbacks import Callback
-from pinnsig.run_state import FINISHED_RUN, INTERRUPTED_RUN, TRAINING_RUN, run_state
-from pinnsig.runs import RunDirectory
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.state import FINISHED_RUN, INTERRUPTED_RUN, TRAINING_RUN, run_state
 from pinnsig.training import Record
 from tests.conftest import SMALL, Cli, strict_json
 

@@ -8,7 +8,7 @@ import pytest
 from safetensors.torch import load_file
 
 import pinnsig
-from pinnsig.runs import RunDirectory
+from pinnsig.run.directory import RunDirectory
 from tests.conftest import SMALL, Cli
 
 FLAGS: list[tuple[str, Any, Any]] = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pinnsig
-from pinnsig.run_state import run_state
+from pinnsig.run.state import run_state
 from tests.cli.test_process import FLAGS, environment
 from tests.conftest import Cli, strict_json
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import pinnsig
-from pinnsig import ending
-from pinnsig.runs import RunDirectory
+from pinnsig.run import ending
+from pinnsig.run.directory import RunDirectory
 from tests.conftest import SMALL, Cli
 
 FLAGS = [text for name, value in SMALL.items() for text in (f"--{name}", value)]

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from pinnsig.jacobian import LeastSquares as Squares
+from pinnsig.objective.rows import LeastSquares as Squares
 from pinnsig.optim import Gradient, Jacobian, Layout, Loss, Measured, Pullback, Residuals, drive
 from pinnsig.training.answers import Answers, Best, evaluate_alone
 

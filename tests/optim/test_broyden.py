@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from pinnsig.errors import SettingsError
-from pinnsig.memory import in_words
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.memory import in_words
 from pinnsig.optim import (
     BFGS,
     CONVERGED_GRADIENT,
@@ -442,11 +442,11 @@ def test_too_large_a_matrix_is_refused_with_its_bytes(way):
 
 
 def test_the_memory_that_is_free_decides(monkeypatch):
-    monkeypatch.setattr("pinnsig.memory.available_memory", lambda device: 10**8)
+    monkeypatch.setattr("pinnsig.core.memory.available_memory", lambda device: 10**8)
     SSBroyden().prepare(layout(2000))
     with pytest.raises(SettingsError, match="100 MB can be had"):
         SSBroyden().prepare(layout(4000))
-    monkeypatch.setattr("pinnsig.memory.available_memory", lambda device: None)
+    monkeypatch.setattr("pinnsig.core.memory.available_memory", lambda device: None)
     notice = SSBroyden().prepare(layout(20_000))
     assert notice is not None
     assert "GB" in notice

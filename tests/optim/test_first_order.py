@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import LIMIT, OPTIMIZERS, Adam, AdamW, Measured, RAdam, Schedule, drive
 
 PAIRS = [

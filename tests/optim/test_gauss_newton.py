@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from pinnsig.building import build, build_objective
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import (
     CONVERGED_CHANGE,
     CONVERGED_GRADIENT,
@@ -31,7 +30,8 @@ from pinnsig.optim.gauss_newton.damping import Damping
 from pinnsig.optim.gauss_newton.linearization import HeldLinearization, StreamedLinearization
 from pinnsig.optim.gauss_newton.nystrom import Nystrom
 from pinnsig.optim.gauss_newton.plan import make_plan
-from pinnsig.settings import resolve
+from pinnsig.run.building import build, build_objective
+from pinnsig.run.settings import resolve
 from tests.optim.least_squares import HeldRows, LeastSquares, Pinn
 
 KINDS = [LM, GaussNewtonCG]

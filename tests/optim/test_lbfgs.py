@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import CONVERGED_GRADIENT, LBFGS, LIMIT, LINE_SEARCH_FAILED, Measured, drive
 from pinnsig.optim.memory import Memory
 

@@ -15,9 +15,9 @@ from torch import Tensor
 
 import pinnsig
 from pinnsig import Callback
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.optim import LIMIT, Adam, Layout, Measured, Muon, drive
-from tests.test_resume import COUNTS, assert_same
+from tests.run.test_resume import COUNTS, assert_same
 
 # a network's: weights and biases in turn; layers that are alike but not next to each other
 NETWORK = [(9, 2), (9,), (9, 9), (9,), (9, 9), (9,), (9, 9), (9,), (12, 9), (12,), (9, 12), (9,),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pinnsig.activations import parse_activation
-from pinnsig.errors import DatasetError, FigureError
+from pinnsig.core.errors import DatasetError, FigureError
 from pinnsig.paper import FIGURES, HOLDS, PaperFigure, experiment, reproduce
 from pinnsig.paper.batch_norm import composite
 from pinnsig.paper.data_efficiency import ACTIVATIONS, PUBLISHED

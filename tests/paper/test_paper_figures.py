@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pinnsig.errors import FigureError
+from pinnsig.core.errors import FigureError
 from pinnsig.paper import FAILS, FIGURES, HOLDS, IN_PART, PRESETS, find_figure, register_figure
 from pinnsig.paper.base import verdict
 from pinnsig.paper.scalar_maps import FixedGain

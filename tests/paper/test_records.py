@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from pinnsig.errors import FigureError
+from pinnsig.core.errors import FigureError
 from pinnsig.paper import find_figure, last_record, reproduce
 from tests.conftest import strict_json
 

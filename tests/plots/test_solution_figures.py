@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pinnsig.evaluation import Comparison
+from pinnsig.model.evaluation import Comparison
 from pinnsig.plots import save_figure, slices_figure, solution_figure
 
 

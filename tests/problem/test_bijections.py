@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Coefficient
 from pinnsig.problem.bijections import Bijection
 

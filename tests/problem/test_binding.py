@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import pinnsig
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Box, Coefficient, Dirichlet, Problem
 from pinnsig.problem.binding import call_by_name, parameter_names
 from tests.conftest import SMALL

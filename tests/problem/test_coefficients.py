@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Box, Choice, Coefficient, Problem
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from pinnsig.errors import DerivativeError, ProblemError
-from pinnsig.jets.jet import Jet
+from pinnsig.core.errors import DerivativeError, ProblemError
+from pinnsig.derivatives.jet import Jet
 from pinnsig.problem import Box, Dirichlet, Initial, Neumann, Periodic, Robin
 
 PLANE = Box(x=(-1.0, 1.0), t=(0.0, 2.0))

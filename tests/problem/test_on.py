@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import pinnsig
 from pinnsig import On
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Box, Choice, Coefficient, Dirichlet, Initial, Neumann, Problem, Robin
 from pinnsig.sampling import Counts, draw_sites
 from tests.conftest import SMALL

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import pinnsig
-from pinnsig.errors import ProblemError, SamplingError
+from pinnsig.core.errors import ProblemError, SamplingError
 from pinnsig.problem import Box, Coefficient, Condition, PointData, Problem, Sites
 from tests.conftest import SMALL
 

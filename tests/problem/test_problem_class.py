@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Box, Condition, Dirichlet, Initial, PointData, Problem
 
 

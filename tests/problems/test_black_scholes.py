@@ -6,7 +6,7 @@ import torch
 from pinnsig.problems.black_scholes import BlackScholes  # pyright: ignore[reportMissingImports]
 from scipy.stats import norm
 
-from pinnsig.errors import ProblemError
+from pinnsig.core.errors import ProblemError
 from pinnsig.problem import problem_class
 
 KINDS = ["call", "put"]

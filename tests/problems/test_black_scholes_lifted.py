@@ -11,7 +11,7 @@ from pinnsig.problems.black_scholes_lifted import (  # pyright: ignore[reportMis
     lifted,
 )
 
-from pinnsig.jets import coordinate_jets
+from pinnsig.derivatives import coordinate_jets
 from pinnsig.problem import problem_class
 from pinnsig.testing import ProblemChecks
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pinnsig.evaluation import reference_values
+from pinnsig.model.evaluation import reference_values
 from pinnsig.problem import PointData, problem_class
 from pinnsig.testing import ProblemChecks
 

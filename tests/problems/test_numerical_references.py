@@ -13,7 +13,7 @@ from pinnsig.problems import (  # pyright: ignore[reportMissingImports]
     schrodinger,
 )
 
-from pinnsig.evaluation import evaluation_axes
+from pinnsig.model.evaluation import evaluation_axes
 from pinnsig.testing import ProblemChecks
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from pinnsig.activations import Tanh
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.initializers import Calibrated, EdgeOfChaos
 from pinnsig.signal import (
     RandomNetwork,

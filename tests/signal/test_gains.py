@@ -6,7 +6,7 @@ import torch
 from scipy.stats import kstest
 
 from pinnsig.activations import Tanh, parse_activation
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.initializers import Calibrated, GivenNoise, Xavier
 from pinnsig.signal import (
     RandomNetwork,

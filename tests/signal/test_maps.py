@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pinnsig.activations import Softsign, Tanh, parse_activation
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.signal import bifurcation, constant_gains, iterate, normal_gains, uniform_gains
 
 ACTIVATIONS = st.sampled_from(["tanh", "erf", "gd", "arctan", "softsign2", "3*tanh(2x)+softsign1"])

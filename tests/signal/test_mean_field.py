@@ -5,7 +5,7 @@ import pytest
 
 from pinnsig.activations import Erf, Tanh, parse_activation
 from pinnsig.calibration import edge_of_chaos, layerwise_chi, second_moments, variance_map
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.signal import Moments, chi_map, depth_scales
 
 

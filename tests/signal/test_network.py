@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from pinnsig.activations import Tanh, parse_activation
-from pinnsig.building import weight_generator
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
+from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import Calibrated, Gaussian, GivenNoise, parse_initializer
 from pinnsig.networks import FFNN
 from pinnsig.signal import RandomNetwork, normal_inputs

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pinnsig.activations import Tanh, parse_activation
 from pinnsig.calibration import negative_rate, sigma_star, target_negative_rate
-from pinnsig.errors import SignalError
+from pinnsig.core.errors import SignalError
 from pinnsig.initializers import Calibrated
 from pinnsig.signal import (
     RandomNetwork,

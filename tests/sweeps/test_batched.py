@@ -9,12 +9,12 @@ import pytest
 import torch
 
 import pinnsig
-from pinnsig.errors import SettingsError
-from pinnsig.logbook import Logbook
+from pinnsig.core.errors import SettingsError
 from pinnsig.objective.batch import Batch
 from pinnsig.problem import problem_class
-from pinnsig.runs import RunDirectory
-from pinnsig.settings import resolve
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.logbook import Logbook
+from pinnsig.run.settings import resolve
 from pinnsig.sweeps import Batched, InProcess, Pool, SweepTable, SweepWatcher, choose_executor
 from pinnsig.sweeps.batch_size import members_that_fit
 from tests.conftest import SMALL

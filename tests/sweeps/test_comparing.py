@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.sweeps import Spread, SweepTable
 from pinnsig.sweeps.comparing import group_spreads, holm, sign_tests
 

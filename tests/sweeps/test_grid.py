@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinnsig.errors import ActivationError, InitializerError, ProblemError, SettingsError
+from pinnsig.core.errors import ActivationError, InitializerError, ProblemError, SettingsError
 from pinnsig.sweeps import Grid, make_grid, plan
 from pinnsig.sweeps.estimate import measured_seconds
 from pinnsig.sweeps.grid import Member

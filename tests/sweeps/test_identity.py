@@ -6,7 +6,7 @@ import pytest
 
 import pinnsig
 from pinnsig.problem import Box, Dirichlet, Problem
-from pinnsig.runs import RunDirectory
+from pinnsig.run.directory import RunDirectory
 from pinnsig.sweeps import SweepWatcher
 from tests.conftest import SMALL, Cli
 

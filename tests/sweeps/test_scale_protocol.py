@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pinnsig.errors import SettingsError
-from pinnsig.settings import resolve
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings import resolve
 from pinnsig.sweeps import SweepTable, scale_protocol
 from pinnsig.sweeps.drawing import draw_sweep
 from pinnsig.sweeps.scale_protocol import run_scale_sweep, scale_verdict

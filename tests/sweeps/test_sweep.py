@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import pinnsig
-from pinnsig import Callback, ending
-from pinnsig.checkpoints import NEWEST
-from pinnsig.errors import RunError, SettingsError
+from pinnsig import Callback
+from pinnsig.core.errors import RunError, SettingsError
 from pinnsig.problem import problem_class
-from pinnsig.runs import RunDirectory
+from pinnsig.run import ending
+from pinnsig.run.checkpoints import NEWEST
+from pinnsig.run.directory import RunDirectory
 from pinnsig.sweeps import SweepDirectory, SweepWatcher, plan
 from tests.conftest import SMALL
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from pinnsig.jacobian.filling import RowFiller
 from pinnsig.objective import Evaluation, Objective
+from pinnsig.objective.rows.filling import RowFiller
 from pinnsig.optim import LBFGS, LM, Adam, AdamW, GaussNewtonCG, RAdam, SSBroyden
 from pinnsig.training import FINISHED, NON_FINITE, Phase, Trainer
 from tests.training.test_trainer import Records, objective

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from pinnsig.errors import SettingsError
+from pinnsig.core.errors import SettingsError
 from pinnsig.objective import Objective
 from pinnsig.optim import LBFGS, Adam, RAdam, Schedule
 from pinnsig.optim.memory import Memory

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pinnsig
-from pinnsig.checkpoints import load_checkpoint
 from pinnsig.problem import Box, Coefficient, Dirichlet, Problem
-from pinnsig.runs import RunDirectory
+from pinnsig.run.checkpoints import load_checkpoint
+from pinnsig.run.directory import RunDirectory
 from pinnsig.training.points import choose
 from tests.conftest import SMALL
 from tests.training.test_trainer import objective

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from pinnsig.activations import Tanh
-from pinnsig.errors import SettingsError, TrainingError
+from pinnsig.core.errors import SettingsError, TrainingError
+from pinnsig.derivatives import JetsEngine
 from pinnsig.initializers import EdgeOfChaos
-from pinnsig.jets import JetsEngine
 from pinnsig.model import Model
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from pinnsig.errors import SettingsError
-from pinnsig.memory import in_words, require
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.memory import in_words, require
 from pinnsig.optim.base import (
     LIMIT,
     Gradient,

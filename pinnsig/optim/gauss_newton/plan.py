@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from pinnsig.errors import SettingsError
-from pinnsig.memory import available_memory, in_words
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.memory import available_memory, in_words
 
 SHARE = 0.7  # of the memory that is free
 UNKNOWN_BYTES = 4e9  # where the system does not tell

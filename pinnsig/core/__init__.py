@@ -1,0 +1,1 @@
+"""What every package uses: errors, devices, memory, names, paths, threads."""

@@ -1,0 +1,10 @@
+"""Streams of random numbers: each use of a seed has one of its own."""
+
+import numpy as np
+import torch
+
+
+def weight_generator(seed: int) -> torch.Generator:
+    """The stream that initial weights are drawn from, apart from every sampling stream."""
+    (state,) = np.random.SeedSequence([seed, 0x57]).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state) & (2**63 - 1))

@@ -1,0 +1,193 @@
+"""C source that carries a plan's partials through a whole network, forward and backward.
+
+Points are taken in tiles, so small that what a layer reads and writes stays in the cache next to
+the processor. A tile's stack has a row for each unit and K blocks of columns, one for each
+partial; so vectors are full whatever the width. A pass keeps the pre-activations of all layers,
+and does each of the three matrix products of a layer once.
+"""
+
+from pinnsig.derivatives.compiled.products import write_products
+
+COLUMNS = 64
+"""Columns of a tile's stack: a stack of 64 units takes a third of the cache next to the processor,
+and more columns make no product faster."""
+
+FLUSH = 32
+"""Tiles whose gradients are summed in the network's own type before they go to double."""
+
+
+def tile_points(partials: int) -> int:
+    """Points of a tile: a multiple of 16, so whole vectors of any processor."""
+    return 16 * max(1, COLUMNS // (16 * partials))
+
+
+_SHAPES = """
+typedef struct {
+    long partials, points, inputs, width, outputs, hidden, tile;
+} Shape;
+
+/* see `pinnsig.derivatives.compiled.layers` */
+typedef void Activate(long units, const T *bias, T *h, T *z);
+typedef void ActivateBack(long units, const T *h, T *g, T *z);
+
+static long padded(long n) { return (n + LANES - 1) / LANES * LANES; }
+static long size_in(const Shape *s, long layer) { return layer ? s->width : s->inputs; }
+static long size_out(const Shape *s, long layer) {
+    return layer < s->hidden ? s->width : s->outputs;
+}
+static long tiles_of(const Shape *s) { return (s->points + s->tile - 1) / s->tile; }
+static long columns_of(const Shape *s) { return s->partials * s->tile; }
+/* numbers in a layer's sums: rows of weights in whole vectors, and the bias's tile by tile */
+static long sums_of(const Shape *s, long layer) {
+    return size_out(s, layer) * (padded(size_in(s, layer)) + s->tile);
+}
+static long all_sums_of(const Shape *s) {
+    return sums_of(s, 0) + (s->hidden - 1) * sums_of(s, 1) + sums_of(s, s->hidden);
+}
+/* how many numbers a pass over all points keeps, and how many it works with */
+long kept(const Shape *s) { return tiles_of(s) * s->hidden * s->width * columns_of(s); }
+long worked(const Shape *s) {
+    long i = padded(s->inputs), w = padded(s->width);
+    long sums = (1 + (long)(sizeof(double) / sizeof(T))) * all_sums_of(s);
+    long block = (s->width + s->outputs) * (w + i);
+    return (sums > block ? sums : block) + (4 * w + 3 * i + s->outputs) * columns_of(s) + 16;
+}
+
+/* between an array of shape (K, points, rows) and a tile's stack of that many rows */
+static void gather(const Shape *s, long first, long rows, const T *from, T *to) {
+    long count = s->points - first < s->tile ? s->points - first : s->tile;
+    for (long j = 0; j < rows; j++)
+        for (long k = 0; k < s->partials; k++, to += s->tile) {
+            const T *at = from + (k * s->points + first) * rows + j;
+            for (long p = 0; p < s->tile; p++) to[p] = p < count ? at[p * rows] : 0;
+        }
+}
+static void scatter(
+    const Shape *s, long first, long rows, const T *from, const T *bias, T *to) {
+    long count = s->points - first < s->tile ? s->points - first : s->tile;
+    for (long j = 0; j < rows; j++)
+        for (long k = 0; k < s->partials; k++, from += s->tile) {
+            T *at = to + (k * s->points + first) * rows + j, shift = bias && !k ? bias[j] : 0;
+            for (long p = 0; p < count; p++) at[p * rows] = from[p] + shift;
+        }
+}
+"""
+
+_FORWARD = """
+/* `out` has shape (K, points, outputs); `states` takes what the way back needs, or is null */
+void forward(const Shape *s, Activate *activate, const T *const *weights, const T *inputs, T *work,
+    T *states, T *out) {
+    long last = s->hidden, columns = columns_of(s), stack = s->width * columns;
+    T *z = work, *spare = z + stack, *entry = spare + stack, *result = entry + s->inputs * columns;
+    for (long t = 0; t < tiles_of(s); t++) {
+        gather(s, t * s->tile, s->inputs, inputs, entry);
+        for (long l = 0; l <= last; l++) {
+            long in = size_in(s, l), out_size = size_out(s, l);
+            T *h = l == last ? result : states ? states + (t * last + l) * stack : spare;
+            product(out_size, columns, in, weights[2 * l], in, 1, l ? z : entry, columns, h,
+                columns, 0, states && l < last ? h + stack : NULL);
+            if (l < last) activate(out_size, weights[2 * l + 1], h, z);
+        }
+        scatter(s, t * s->tile, s->outputs, result, weights[2 * last + 1], out);
+    }
+}
+"""
+
+_BACKWARD = """
+/* sums over a tile: the weights' gradient, from the rows of g and of z turned, and the bias's */
+static void add_sums(const Shape *s, long in, long out, const T *g, const T *turned, T *sums) {
+    long row = padded(in), columns = columns_of(s);
+    product(out, row, columns, g, columns, 1, turned, row, sums, row, 1, NULL);
+    sums += out * row;
+    for (long a = 0; a < out; a++)
+        for (long p = 0; p < s->tile; p++) sums[a * s->tile + p] += g[a * columns + p];
+}
+/* the same point by point: sum over k of g_k (x) z_k, `stride` points to a row of a Jacobian */
+static void write_rows(const Shape *s, long first, long in, long out, const T *g, const T *turned,
+    T *block, T *jacobian, long stride, long length) {
+    long row = padded(in), columns = columns_of(s);
+    long count = s->points - first < s->tile ? s->points - first : s->tile;
+    for (long p = 0; p < count; p++) {
+        int add = (first + p) % stride != 0;
+        T *to = jacobian + (first + p) / stride * length, *into = in == row ? to : block;
+        product(out, row, s->partials, g + p, columns, s->tile, turned + p * row, s->tile * row,
+            into, row, in == row && add, NULL);
+        if (in != row)
+            for (long a = 0; a < out; a++)
+                for (long b = 0; b < in; b++)
+                    to[a * in + b] = block[a * row + b] + (add ? to[a * in + b] : 0);
+        to += out * in;
+        for (long a = 0; a < out; a++) to[a] = g[a * columns + p] + (add ? to[a] : 0);
+    }
+}
+/* single sums of a few tiles go on in double: there are thousands of tiles */
+static void flush(long total, T *sums, double *wide) {
+    for (long j = 0; j < total; j++) wide[j] += sums[j], sums[j] = 0;
+}
+static void write_gradient(const Shape *s, const double *wide, T *gradient) {
+    for (long l = 0; l <= s->hidden; l++) {
+        long in = size_in(s, l), out = size_out(s, l), row = padded(in);
+        for (long a = 0; a < out; a++, wide += row)
+            for (long b = 0; b < in; b++) *gradient++ += wide[b];
+        for (long a = 0; a < out; a++, wide += s->tile) {
+            double sum = 0;
+            for (long p = 0; p < s->tile; p++) sum += wide[p];
+            *gradient++ += sum;
+        }
+    }
+}
+
+/* `cotangent` is the output's and `states` what forward left; `below`, the inputs' cotangent, may
+   be null. The weights' gradient is added to `gradient`, summed over all points; where stride > 0,
+   rows of that length, one for each stride points, are written to it. */
+void backward(const Shape *s, ActivateBack *activate_back, const T *const *weights,
+    const T *inputs, T *work, const T *states, const T *cotangent, T *gradient, T *below,
+    long stride, long length) {
+    long last = s->hidden, columns = columns_of(s), stack = s->width * columns;
+    long total = all_sums_of(s), parameters = 0;
+    for (long l = 0; l <= last; l++) parameters += size_out(s, l) * (size_in(s, l) + 1);
+    long w = padded(s->width), i = padded(s->inputs);
+    T *turns[2] = {work, work + stack}, *z = work + 2 * stack, *z_turned = z + w * columns;
+    T *entry = z_turned + w * columns, *entry_turned = entry + i * columns;
+    T *leaving = entry_turned + i * columns, *exit = leaving + i * columns;
+    T *sums = exit + s->outputs * columns;
+    sums += (8 - (sums - work) % 8) % 8;
+    double *wide = (double *)(sums + (total + 7) / 8 * 8);
+    for (long j = 0; !stride && j < total; j++) sums[j] = 0, wide[j] = 0;
+    for (T *j = z; j < exit; j++) *j = 0;  /* rows beyond the last unit stay zero */
+    for (long t = 0; t < tiles_of(s); t++) {
+        long first = t * s->tile, place = total, column = parameters;
+        const T *g = exit;
+        gather(s, first, s->outputs, cotangent, exit);
+        gather(s, first, s->inputs, inputs, entry);
+        transpose(i, columns, entry, entry_turned);
+        for (long l = last; l >= 0; l--) {
+            long in = size_in(s, l), out = size_out(s, l);
+            T *next = l ? turns[l % 2] : leaving;
+            const T *h = l ? states + (t * last + l - 1) * stack : NULL;
+            place -= sums_of(s, l), column -= out * (in + 1);
+            if (l || below)
+                product(in, columns, out, weights[2 * l], 1, in, g, columns, next, columns, 0, h);
+            if (l) activate_back(in, h, next, z), transpose(w, columns, z, z_turned);
+            const T *turned = l ? z_turned : entry_turned;
+            if (stride)
+                write_rows(s, first, in, out, g, turned, sums, gradient + column, stride, length);
+            else
+                add_sums(s, in, out, g, turned, sums + place);
+            g = next;
+        }
+        if (below) scatter(s, first, s->inputs, leaving, NULL, below);
+        if (!stride && t % FLUSH == FLUSH - 1) flush(total, sums, wide);
+    }
+    if (stride) return;
+    flush(total, sums, wide);
+    write_gradient(s, wide, gradient);
+}
+"""
+
+
+def write_network(scalar: str) -> str:
+    """The functions `forward`, `backward`, `kept` and `worked`, for `float` or `double`."""
+    head = f"#include <stddef.h>\ntypedef {scalar} T;\n#define FLUSH {FLUSH}"
+    products = write_products({"float": 4, "double": 8}[scalar])
+    return "\n".join([head, products, _SHAPES, _FORWARD, _BACKWARD])

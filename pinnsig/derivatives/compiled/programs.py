@@ -1,0 +1,149 @@
+"""Programs of symbols (`pinnsig.derivatives.symbols`): values forward, cotangents backward.
+
+One small interpreter in C serves every program.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pinnsig.derivatives.compiled.compiler import load
+from pinnsig.derivatives.compiled.interpreter import STRIP, write_interpreter
+from pinnsig.derivatives.compiled.tape import SCALARS
+from pinnsig.derivatives.symbols import CODE, Listing, Step
+
+Pulled = tuple[Tensor, list[tuple[Tensor, Tensor]]]
+"""See `Program.pull`."""
+
+
+@cache
+def find_interpreter(dtype: torch.dtype) -> ctypes.CDLL | None:
+    """The interpreter for a type; None where there is no compiler."""
+    library = load(write_interpreter(SCALARS[dtype])) if dtype in SCALARS else None
+    if library is not None:
+        pointer, size = ctypes.c_void_p, ctypes.c_long
+        library.run.restype = None
+        library.run.argtypes = [size] * 4 + [pointer] * 14
+    return library
+
+
+class Program:
+    """A closed listing, ready to run on a table of partials.
+
+    Args:
+        listing: the steps.
+        results: the places of the results among them, R of them.
+        table: the partials that leaves are read from, shape (K, N, outputs), contiguous.
+        interpreter: what runs it.
+    """
+
+    def __init__(
+        self, listing: Listing, results: Sequence[int], table: Tensor, interpreter: ctypes.CDLL
+    ) -> None:
+        self.listing, self.table, self.interpreter = listing, table, interpreter
+        self.results = len(results)
+        code = _compiled(tuple(listing.steps), tuple(results))
+        scalar = ctypes.c_float if table.dtype == torch.float32 else ctypes.c_double
+        numbers = listing.numbers
+        columns = [column.detach() for column in listing.columns]  # kept until it has run
+        self.columns = columns
+        self.sizes = (table.shape[1], table.shape[2], code.steps, self.results)
+        self.read = (
+            code.code,
+            code.results,
+            (scalar * len(numbers))(*numbers),
+            table.data_ptr(),
+            (ctypes.c_void_p * len(columns))(*[c.data_ptr() for c in columns]),
+            (ctypes.c_long * len(columns))(*[c.stride(0) for c in columns]),
+        )
+        self.work = table.new_empty(2 * code.steps * STRIP)
+
+    def values(self) -> Tensor:
+        """The results, shape (R, N)."""
+        found = self.table.new_empty(self.results, self.table.shape[1])
+        self._run(found.data_ptr(), None, None, None, None, None, None)
+        return found
+
+    def squares(self) -> Tensor:
+        """The sums of the results' squares, shape (R,), float64."""
+        found = torch.zeros(self.results, dtype=torch.float64)
+        self._run(None, found.data_ptr(), None, None, None, None, None)
+        return found
+
+    def pull(self, cotangents: Tensor) -> Pulled:
+        """Carry cotangents of the results, shape (R, N), back.
+
+        Returns:
+            That of the table, and tensors within the code that gradients flow into, with theirs.
+        """
+        cotangents = cotangents.contiguous()
+        return self._pull(None, cotangents.data_ptr(), None)
+
+    def pull_squares(self, factors: Tensor) -> tuple[Tensor, Pulled]:
+        """The sums of the results' squares, and the same from factors times the results.
+
+        Args:
+            factors: shape (R,), float64.
+        """
+        found = torch.zeros(self.results, dtype=torch.float64)
+        factors = factors.contiguous()
+        return found, self._pull(found.data_ptr(), None, factors.data_ptr())
+
+    def _pull(self, squares: object, cotangents: object, factors: object) -> Pulled:
+        below = torch.zeros_like(self.table)
+        columns = self.listing.columns
+        pulls = [torch.zeros_like(c) if c.requires_grad else None for c in columns]
+        pointers = [None if pull is None else pull.data_ptr() for pull in pulls]
+        slopes = (ctypes.c_double * len(self.listing.numbers))()
+        into = (ctypes.c_void_p * len(pulls))(*pointers)
+        self._run(None, squares, cotangents, factors, below.data_ptr(), into, slopes)
+        found = [(c, p) for c, p in zip(columns, pulls, strict=True) if p is not None]
+        for place, tensor in self.listing.graded.items():
+            found.append((tensor, tensor.new_tensor(slopes[place])))
+        return below, found
+
+    def _run(self, *rest: object) -> None:
+        self.interpreter.run(*self.sizes, *self.read, self.work.data_ptr(), *rest)
+
+
+class _Code(NamedTuple):
+    code: object
+    results: object
+    steps: int
+
+
+@lru_cache(maxsize=1024)
+def _compiled(steps: tuple[Step, ...], results: tuple[int, ...]) -> _Code:
+    live, places = _live(steps, results)
+    code = (ctypes.c_int * (3 * len(live)))(*(n for step in live for n in step))
+    return _Code(code, (ctypes.c_int * len(places))(*places), len(live))
+
+
+def _live(steps: Sequence[Step], results: Sequence[int]) -> tuple[list[Step], list[int]]:
+    """Those steps that the results depend on, and the results' places among them.
+
+    The others are not just idle: 0 times the infinite slope of one would be NaN.
+    """
+    needed = set(results)
+    for place in range(len(steps) - 1, -1, -1):
+        if place in needed:
+            code, a, b = steps[place]
+            if code > CODE["column"]:
+                needed.add(a)
+            if CODE["column"] < code <= CODE["div"]:
+                needed.add(b)
+    kept = sorted(needed)
+    new = {place: i for i, place in enumerate(kept)}
+    found = []
+    for place in kept:
+        code, a, b = steps[place]
+        if code > CODE["column"]:
+            a = new[a]
+        if CODE["column"] < code <= CODE["div"]:
+            b = new[b]
+        found.append((code, a, b))
+    return found, [new[place] for place in results]

@@ -1,0 +1,229 @@
+"""What a derivative engine is: it carries a plan's partials through a network."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import torch
+from torch import Tensor, nn
+
+from pinnsig.core.errors import DerivativeError, SettingsError
+from pinnsig.derivatives.jet import Jet, Part
+from pinnsig.derivatives.plan import Alpha, Plan
+from pinnsig.derivatives.symbols import Listing, Symbol
+from pinnsig.networks import Stack
+
+Features = Callable[[Mapping[str, Any]], Sequence[Any]]
+"""Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
+
+
+class Carried:
+    """Partials that were carried through a network, and the way back to what they depend on.
+
+    The network's own graph stays behind `table`, so that a loss is differentiated in two steps:
+    down to the table, and from there by the engine.
+
+    Args:
+        weights: all that the network is made of.
+        made: the table, shape (K, N, outputs), differentiable in the weights.
+
+    Attributes:
+        table: shape (K, N, outputs), a leaf.
+    """
+
+    def __init__(self, weights: Iterable[Tensor], made: Tensor) -> None:
+        self.weights, self.made = list(weights), made
+        self.table = made.detach().requires_grad_(made.requires_grad)
+
+    def add_gradient(
+        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+    ) -> tuple[Tensor | None, ...]:
+        """Carry a cotangent of the table back, once.
+
+        Args:
+            cotangent: shape (K, N, outputs).
+            into: what the gradient in all the network's weights is added to, shape (P',), with
+                members (M, P').
+            leaves: what else the network's inputs may depend on.
+
+        Returns:
+            The gradients in the leaves.
+        """
+        weights = self.weights
+        found = torch.autograd.grad(self.made, [*weights, *leaves], cotangent, allow_unused=True)
+        own = zip(weights, found, strict=False)
+        flat = [(torch.zeros_like(w) if g is None else g).flatten(into.ndim - 1) for w, g in own]
+        into += torch.cat(flat, dim=-1)
+        return found[len(weights) :]
+
+
+class Engine(ABC):
+    """Base of the derivative engines; all give the numbers of the nested one."""
+
+    name: ClassVar[str]
+    stacks: ClassVar[bool] = False  # whether it has a `carry_stack`
+
+    def __init__(self, deterministic: bool = False) -> None:
+        self.deterministic = deterministic
+
+    @abstractmethod
+    def partials(
+        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
+    ) -> Tensor:
+        """Partials of the network's outputs with respect to the coordinates.
+
+        Args:
+            network: maps inputs of shape (N, inputs) to outputs of shape (N, outputs).
+            features: the network's inputs from the coordinates; None means the coordinates.
+            points: shape (N, dimensions).
+            plan: the K partials to carry.
+
+        Returns:
+            Shape (K, N, outputs), in the order of the plan, differentiable in the weights.
+        """
+
+    def carry(
+        self,
+        network: nn.Module,
+        features: Features | None,
+        points: Tensor,
+        plan: Plan,
+        inputs: Tensor | None = None,
+    ) -> Carried:
+        """The partials with the way back; arguments as for `partials`.
+
+        Args:
+            network, features, points, plan: as for `partials`.
+            inputs: partials of the network's inputs, shape (K, N, inputs), where they are known.
+        """
+        del inputs
+        return Carried(network.parameters(), self.partials(network, features, points, plan))
+
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
+        """Partials of several networks, each at as many points of its own.
+
+        Args:
+            stack: the M networks.
+            inputs: partials of the networks' inputs, shape (K, M * N, inputs): at the points of the
+                first network, then at those of the second, and so on.
+            plan: the K partials.
+
+        Returns:
+            A table of shape (K, M * N, outputs), whose gradient has shape (M, P').
+        """
+        del stack, inputs, plan
+        raise DerivativeError(f"engine {self.name} carries one network at a time")
+
+    @abstractmethod
+    def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
+        """Why it cannot carry a plan (or any) through this network; None if it can."""
+
+
+def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, Jet]:
+    """The coordinates themselves as jets, from points of shape (N, dimensions).
+
+    Each is a copy, made when it is read: what a problem's code does to it leaves the points alone.
+    """
+    return _jets_of(coordinates, points.unbind(1), Tensor.clone)
+
+
+def column_jets(coordinates: tuple[str, ...], columns: Sequence[Tensor]) -> dict[str, Jet]:
+    """The same from a column for each, not copied."""
+    return _jets_of(coordinates, columns, lambda column: column)
+
+
+def _jets_of(
+    coordinates: tuple[str, ...], columns: Sequence[Tensor], read: Callable[[Tensor], Tensor]
+) -> dict[str, Jet]:
+    jets: dict[str, Jet] = {}
+    for axis, (name, values) in enumerate(zip(coordinates, columns, strict=True)):
+
+        def part(alpha: Alpha, axis: int = axis, values: Tensor = values) -> Part:
+            if not any(alpha):
+                return read(values)
+            return 1.0 if sum(alpha) == 1 and alpha[axis] == 1 else None
+
+        jets[name] = Jet(coordinates, part, values)
+    return jets
+
+
+def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
+    """One jet for each network output, from a stack of shape (K, N, outputs)."""
+    # taken apart at once, so that the way back puts their gradients together at once
+    return [_leaf(rows, plan, rows[0]) for rows in map(torch.unbind, table.unbind(2))]
+
+
+def symbol_jets(listing: Listing, outputs: int, plan: Plan) -> list[Jet]:
+    """The same with symbols in the place of numbers."""
+    every = range(len(plan))
+    return [_leaf([listing.leaf(k, j) for k in every], plan, listing.like) for j in range(outputs)]
+
+
+def _leaf(rows: Sequence[Tensor] | Sequence[Symbol], plan: Plan, like: Tensor) -> Jet:
+    def part(alpha: Alpha) -> Part:
+        if alpha not in plan.index:
+            raise DerivativeError(f"a partial outside the plan {plan} was read")
+        return rows[plan.index[alpha]]
+
+    return Jet(plan.coordinates, part, like)
+
+
+ENGINES: dict[str, type[Engine]] = {}
+"""Engines by name, in order of preference for `auto`."""
+
+
+def register_engine(make: type[Engine]) -> type[Engine]:
+    """Make an engine known by its name; a class decorator."""
+    ENGINES[make.name] = make
+    return make
+
+
+def choose_engine(
+    name: str, network: nn.Module, plans: Iterable[Plan] = (), deterministic: bool = False
+) -> Engine:
+    """The engine of that name, or for `auto` the first that can do what is needed.
+
+    Args:
+        name: a registered engine, or auto.
+        network: what partials go through; its parameters tell device and type.
+        plans: the plans that will be asked for.
+        deterministic: whether gradients have to be the same bit for bit every time.
+
+    Raises:
+        SettingsError: no engine has that name, or it cannot; the message says why.
+    """
+    if name != "auto" and name not in ENGINES:
+        raise SettingsError(f"engine {name!r} is unknown: choose auto, {', '.join(ENGINES)}")
+    needed = [None, *plans]
+    reasons = []
+    for make in ENGINES.values() if name == "auto" else (ENGINES[name],):
+        engine = make(deterministic)
+        refusals = filter(None, (engine.refusal(network, plan) for plan in needed))
+        reason = next(refusals, None)
+        if reason is None:
+            return engine
+        reasons.append(f"engine {engine.name} cannot be used: {reason}")
+    raise SettingsError("; ".join(reasons))
+
+
+def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
+    """The plan's partials of several jets, shape (K, N, jets)."""
+    like = jets[0].like
+    stack = like.new_zeros(len(plan), len(like), len(jets))
+    for j, jet in enumerate(jets):
+        for k, alpha in enumerate(plan.alphas):
+            part = jet.part(alpha)
+            if part is not None:
+                stack[k, :, j] = cast(Tensor | float, part)
+    return stack
+
+
+def input_partials(features: Features | None, points: Tensor, plan: Plan) -> Tensor:
+    """The partials of the network's inputs, shape (K, N, inputs)."""
+    jets = coordinate_jets(plan.coordinates, points)
+    return stack_partials(list(features(jets) if features else jets.values()), plan)
+
+
+def stack_inputs(columns: Sequence[Tensor]) -> Tensor:
+    """Columns of shape (N,) as a matrix of shape (N, columns)."""
+    return torch.stack(list(columns), dim=1)

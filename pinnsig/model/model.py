@@ -1,0 +1,146 @@
+"""`Model`: a problem, the network that approximates its solution, and its learned coefficients."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from pinnsig.core.errors import OutsideDomainWarning, ProblemError
+from pinnsig.core.gradients import own_gradients
+from pinnsig.core.names import parse_quantity
+from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
+from pinnsig.model.fields import fields_at, network_inputs, record
+from pinnsig.problem import Problem
+
+
+class Model(nn.Module):
+    """What is trained, saved and asked for predictions.
+
+    A coefficient declared `learn=True` becomes a parameter theta, which starts at zero; its value
+    is that of a bijection onto what the coefficient may be (`pinnsig.problem.bijections`).
+
+    Attributes:
+        start: what learned coefficients start at.
+        bijections: from the parameters to their values.
+
+    Raises:
+        ProblemError: the network's type has no number between a coefficient's limits.
+    """
+
+    def __init__(self, problem: Problem, network: nn.Module) -> None:
+        super().__init__()
+        self.problem = problem
+        self.network = network
+        like = next(network.parameters())
+        self.start = {name: float(getattr(problem, name)) for name in problem.learned()}
+        learned = problem.learned()
+        self.bijections = {name: learned[name].bijection(c0) for name, c0 in self.start.items()}
+        for name, bijection in self.bijections.items():
+            least, largest = bijection.range(like.dtype)
+            if least > largest:
+                raise ProblemError(f"{name}: {like.dtype} has no number between its limits")
+        self.unknowns = nn.ParameterDict(
+            {name: nn.Parameter(like.new_zeros(())) for name in self.start}
+        )
+
+    def coefficients(self) -> dict[str, Tensor]:
+        """The learned coefficients, each of shape (), differentiable in the parameters."""
+        return {name: b.value(self.unknowns[name]) for name, b in self.bijections.items()}
+
+    def coefficient_values(self) -> dict[str, float]:
+        """The learned coefficients as plain numbers."""
+        return {name: float(value.detach()) for name, value in self.coefficients().items()}
+
+    def bound(self) -> Problem:
+        """A copy of the problem with the learned coefficients as they stand, as constants."""
+        return self.problem.bound({name: c.detach() for name, c in self.coefficients().items()})
+
+    def fields(
+        self, engine: Engine, points: Tensor, plan: Plan
+    ) -> tuple[dict[str, Jet], dict[str, Jet]]:
+        """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
+        return fields_at(self.bound(), self.network, engine, points, plan)
+
+    def inputs(self, points: Tensor) -> Tensor:
+        """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
+        return network_inputs(self.bound(), points)
+
+    @own_gradients()
+    @torch.no_grad()
+    def predict(
+        self, coordinates: Mapping[str, Any], quantities: tuple[str, ...] = ()
+    ) -> dict[str, Tensor]:
+        """Fields and partials at given points.
+
+        Points outside the domain are answered, with a warning (`OutsideDomainWarning`).
+
+        Args:
+            coordinates: for every coordinate of the domain a number, or an array or tensor, of
+                shapes that broadcast.
+            quantities: what to give, such as "u", "u.x" or "u.xt"; none means all fields.
+
+        Returns:
+            For each quantity a tensor of the shape that they broadcast to, of the network's type,
+            on its device.
+
+        Raises:
+            ProblemError: a coordinate is missing, unknown, no finite number, or of a shape that
+                does not fit.
+            DerivativeError: a quantity names no field or partial.
+        """
+        domain, fields = self.problem.domain, self.problem.fields
+        columns = _broadcast(domain.names, coordinates)
+        shape = columns[0].shape
+        wanted = {q: parse_quantity(q, fields, domain.names) for q in quantities or fields}
+        places = np.stack([column.ravel() for column in columns], axis=1)
+        outside = domain.describe_outside(places)
+        if outside:
+            warnings.warn(
+                f"{outside}; there the network was not trained", OutsideDomainWarning, stacklevel=4
+            )
+        points = torch.from_numpy(places).to(next(self.network.parameters()))
+
+        def expression(fields: Mapping[str, Jet], at: Mapping[str, Jet]) -> dict[str, Tensor]:
+            del at
+            return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
+
+        plan, empty = record(self.bound(), expression, points[:2])
+        if not len(points):
+            return {q: values.reshape(shape) for q, values in empty.items()}
+        found = expression(*self.fields(choose_engine("auto", self.network), points, plan))
+        return {q: values.reshape(shape) for q, values in found.items()}
+
+
+def _broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+    """The coordinates in the domain's order, in float64, brought to one shape."""
+    if set(given) != set(names):
+        raise ProblemError(
+            f"coordinates {', '.join(names)} are needed, and no others; "
+            f"given are {', '.join(given) or 'none'}"
+        )
+    columns = {}
+    for name in names:
+        values = given[name]
+        try:
+            if isinstance(values, Tensor):
+                wide = values.double() if values.is_floating_point() else values
+                values = wide.detach().cpu().numpy()
+            columns[name] = np.atleast_1d(values).astype(np.float64, casting="same_kind")
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"coordinate {name} holds something that is no real number"
+            ) from None
+        if not np.isfinite(columns[name]).all():
+            bad = int(np.count_nonzero(~np.isfinite(columns[name])))
+            raise ProblemError(
+                f"coordinate {name}: {bad} of {columns[name].size} values are not finite"
+            )
+    try:
+        return [np.asarray(column) for column in np.broadcast_arrays(*columns.values())]
+    except ValueError:
+        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise ProblemError(f"the coordinates' shapes do not fit each other: {shapes}") from None

@@ -1,0 +1,1 @@
+"""Everything that makes a run: settings, building, training, directory, result, figures."""

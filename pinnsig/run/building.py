@@ -1,0 +1,229 @@
+"""From settings to the objects of a run: problem, activation, initialiser, model."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pinnsig.activations import Activation, build_activation
+from pinnsig.calibration import default_learning_rate, learning_rate_band
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import ProblemError, SettingsError
+from pinnsig.core.memory import in_words
+from pinnsig.core.seeds import weight_generator
+from pinnsig.initializers import Initializer, initializer_from
+from pinnsig.model import Model
+from pinnsig.model.fields import guarded, input_count
+from pinnsig.networks import FFNN
+from pinnsig.objective import Objective, check_learned
+from pinnsig.problem import Problem, Sites, problem_class
+from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
+from pinnsig.sampling import Counts, draw_sites
+
+HARD_CHECKS = 64  # points of a group
+HARD_TOLERANCE = 1e-16
+FEWEST_STEPS, FINE_STEPS = 1e3, 1e5  # positions on an interval: refused below, told below
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What settings stand for.
+
+    Attributes:
+        settings: with what rules decide filled in: learning rate, initialiser, coefficients.
+        notices: what a user should know before training, a line each.
+    """
+
+    settings: Settings
+    problem: Problem
+    activation: Activation
+    initializer: Initializer
+    model: Model
+    notices: tuple[str, ...]
+
+
+def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
+    """Make everything but points and optimisers; nothing is written or trained.
+
+    Args:
+        settings: resolved settings.
+        problem: the problem's class, if it is at hand; else it is looked up by its name.
+
+    Raises:
+        PinnsigError: any setting that cannot be used, in one line.
+    """
+    kind = problem or problem_class(settings.problem)
+    try:
+        made = kind(**settings.set)
+    except TypeError as error:  # its own __init__ does not take coefficients
+        raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
+    made.scaled_inputs = settings.normalize
+    made.hard = _is_hard(settings.hard, made)
+    activation = build_activation(settings.act, settings.scale)
+    notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
+    initializer = build_initializer(settings)
+    network = FFNN(
+        input_count(made),
+        len(made.outputs),
+        settings.depth,
+        settings.width,
+        activation,
+        dtype=DTYPES[settings.dtype],
+        device=settings.device,
+    )
+    initializer.fill(network, weight_generator(settings.seed))
+    settings = replace(
+        settings,
+        lr=settings.lr or default_learning_rate(activation.omega),
+        init=initializer.spec,
+        set=made.values(),
+    )
+    notices += [*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings)]
+    return Parts(settings, made, activation, initializer, Model(made, network), tuple(notices))
+
+
+def _resolution_notices(settings: Settings, problem: Problem) -> Iterator[str]:
+    """A line where numbers are coarse beside an interval, as far from the origin.
+
+    Raises:
+        ProblemError: they are so coarse that points fall together.
+    """
+    domain = problem.domain
+    used = {settings.dtype, *(phase.dtype for phase in settings.phase_list() if phase.dtype)}
+    for dtype in sorted(used):
+        for name, steps in domain.steps(np.dtype(dtype)).items():
+            if steps >= FINE_STEPS:
+                continue
+            low, high = domain.interval(name)
+            cures = [f"let {name} begin at 0, as {name} - {low:g}"]
+            if dtype == "float32" and domain.steps(np.dtype("float64"))[name] >= FINE_STEPS:
+                cures.insert(0, "take --dtype float64")
+            line = (
+                f"{name} from {low:.12g} to {high:.12g} has {steps:.3g} different positions in "
+                f"{dtype}: {', or '.join(cures)}"
+            )
+            if steps < FEWEST_STEPS:
+                raise ProblemError(f"{type(problem).__name__}: {line}")
+            yield line
+
+
+def _condition_notices(problem: Problem) -> list[str]:
+    """What conditions have to say."""
+    conditions = guarded(problem, "conditions", problem.terms).values()
+    found = [condition.notice(problem.domain) for condition in conditions]
+    return [line for line in found if line is not None]
+
+
+def _dense_notices(settings: Settings) -> tuple[str, ...]:
+    """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
+    usual = PRESETS[settings.preset] if settings.preset else PRESETS["paper"]
+    weights = hidden_weights(settings.depth, settings.width)
+    replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
+    if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
+        return ()
+    return (
+        f"the matrix of self-scaled Broyden would take {in_words(4 * weights**2)} for some "
+        f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
+        "--phase lm:100 where J fits, goes on",
+    )
+
+
+def _is_hard(wanted: str, problem: Problem) -> bool:
+    """Whether conditions are met by the problem's own ansatz for them.
+
+    Raises:
+        SettingsError: they are to be, and it has none.
+    """
+    if wanted == "yes" and not problem.has("hard_ansatz"):
+        raise SettingsError(
+            f"hard = yes: {type(problem).__name__} has no hard_ansatz(self, n, ...) that meets its "
+            "conditions; leave hard out, or write one"
+        )
+    return wanted != "no" and problem.has("hard_ansatz")
+
+
+def _check_hard(parts: Parts) -> None:
+    """Refuse an ansatz that does not meet the conditions which it takes the place of.
+
+    Raises:
+        ProblemError: one of them is missed.
+    """
+    problem = parts.problem
+    # the same fields, with the conditions as terms of a loss
+    soft = problem.bound({"hard": False, "ansatz": problem.hard_ansatz})  # type: ignore[attr-defined]
+    model = copy.deepcopy(parts.model).double()
+    model.problem = soft
+    sites = draw_sites(soft, Counts(2, HARD_CHECKS, HARD_CHECKS), "lhs", parts.settings.seed)
+    objective = Objective(model, "auto", sites)
+    missed = objective.losses().terms.tolist()
+    for name, term in zip(objective.term_names, missed, strict=True):
+        group = soft.terms()[name].group if name in soft.terms() else "data"
+        if group != "data" and not term <= HARD_TOLERANCE:
+            raise ProblemError(
+                f"{type(problem).__name__}.hard_ansatz misses the condition {name!r}: its mean "
+                f"square is {term:.2g} at the initialised network, and must be 0"
+            )
+
+
+def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str, Sites]:
+    """The points of every term of a run, by term; always the same for the same settings.
+
+    Args:
+        settings: counts, sampler and seed.
+        problem: whose terms.
+        number: which draw; 0 gives the points that training starts with.
+    """
+    counts = Counts(settings.collocation, settings.initial, settings.boundary)
+    return draw_sites(problem, counts, settings.sampler, settings.seed, number)
+
+
+def build_objective(
+    parts: Parts, engine: str | None = None, sites: Mapping[str, Sites] | None = None
+) -> Objective:
+    """The loss at the points that the settings ask for.
+
+    Args:
+        parts: what `build` made.
+        engine: another engine than the settings name.
+        sites: the points, where they are drawn already.
+
+    Raises:
+        PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
+    """
+    settings = parts.settings
+    guarded(parts.problem, "conditions", parts.problem.terms)
+    if parts.problem.hard:
+        _check_hard(parts)
+    objective = Objective(
+        parts.model,
+        engine or settings.engine,
+        run_sites(settings, parts.problem) if sites is None else sites,
+        settings.weight,
+        settings.deterministic,
+    )
+    if not any(objective.given_weights):
+        raise SettingsError("every term has weight 0: there is nothing to train on")
+    check_learned(objective)
+    return objective
+
+
+def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:
+    """A line where a learning rate lies outside the paper's band [1e-5, 1e-3] omega."""
+    low, high = learning_rate_band(omega)
+    # rounding must not put the ends of the band outside it
+    if low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):
+        return ()
+    return (
+        f"learning rate {rate:g} is outside the band [{low:.3g}, {high:.3g}] that suits "
+        f"omega = {omega:.6g}; 1e-4 omega = {default_learning_rate(omega):.3g} is the default",
+    )
+
+
+def build_initializer(settings: Settings) -> Initializer:
+    """The initialiser that the settings name, with --p and --sigma-b where they are given.
+
+    A calibrated one without p has the rule p(L), but for the paper's preset, which has p = 0.49.
+    """
+    rule = settings.preset not in (None, "paper")
+    return initializer_from(settings.init, settings.p, settings.sigma_b, rule)

@@ -1,0 +1,317 @@
+"""The run directory: what a run leaves on disk, written atomically and read back.
+
+runs/<problem>/<time>-<id>/
+    config.json          every resolved setting, and the environment
+    metrics.jsonl        one line per logged iteration
+    result.json          losses, errors, counts, stop reasons
+    model.safetensors    weights of the lowest loss
+    last.safetensors     weights at the end
+    state.safetensors    what `resume` goes on from (`pinnsig.run.checkpoints`)
+    points.safetensors   the first points of every term, and measured values (`pinnsig.run.points`)
+    source/              the user's own code and data, where the problem came from a file
+    figures/
+"""
+
+import json
+import math
+import os
+import platform
+import secrets
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from pinnsig.core.errors import BusyError, RunError
+from pinnsig.core.paths import nests_too_deep, plain, user_path
+from pinnsig.problem import problem_file
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
+
+
+def strict(value: Any) -> Any:
+    """The same data with null in the place of numbers that JSON does not know."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    return value
+
+
+def dumps(data: Any, indent: int | None = None) -> str:
+    """Strict JSON text, ASCII only."""
+    return json.dumps(strict(data), allow_nan=False, indent=indent)
+
+
+class RunDirectory:
+    """One run on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @staticmethod
+    def create(root: str | Path, problem: str) -> "RunDirectory":
+        """A new directory under root; never one that exists.
+
+        Raises:
+            RunError: it cannot be made.
+        """
+        file = problem_file(problem)
+        name = problem if file is None else file.path.stem
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        while True:
+            path = user_path(root, RunError) / name / f"{stamp}-{secrets.token_hex(3)}"
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                if path.is_dir():
+                    continue
+                raise RunError(f"cannot make {path}: a file is in the way") from None
+            except OSError as error:
+                raise RunError(f"cannot make {path}: {error.strerror}") from None
+            return RunDirectory(path)
+
+    @staticmethod
+    def make(path: str | Path) -> "RunDirectory":
+        """A new directory at a path; one without files may be there already.
+
+        Raises:
+            RunError: it cannot be made, or holds files.
+        """
+        path = user_path(path, RunError)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise RunError(f"cannot put a run into {path}: it holds files already")
+        except OSError as error:
+            raise RunError(f"cannot make {path}: {error.strerror}") from None
+        return RunDirectory(path)
+
+    @staticmethod
+    def open(path: str | Path) -> "RunDirectory":
+        """An existing run.
+
+        Raises:
+            RunError: there is none, or something in it leads elsewhere.
+        """
+        path = user_path(path, RunError)
+        if not (path / "config.json").is_file():
+            raise RunError(f"{plain(str(path))} is no run directory: it has no config.json")
+        for entry in [*path.iterdir(), *path.glob("figures/*")]:
+            if entry.is_symlink():  # what is written there would be written elsewhere
+                raise RunError(f"{plain(str(entry))} leads out of the run directory: remove it")
+        return RunDirectory(path)
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def write_json(self, name: str, data: Mapping[str, Any]) -> None:
+        """Write a JSON file atomically."""
+        self.write_bytes(name, (dumps(data, 2) + "\n").encode())
+
+    def append_metrics(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Add a line for each record to metrics.jsonl, or none of them.
+
+        Raises:
+            RunError: they cannot all be written.
+        """
+        lines = "".join(dumps(record) + "\n" for record in records).encode()
+        path = self.path / "metrics.jsonl"
+        with self._writing("metrics.jsonl"):
+            before = path.stat().st_size if path.exists() else 0
+            try:
+                with path.open("ab", buffering=0) as stream:
+                    written = 0
+                    while written < len(lines):
+                        written += stream.write(lines[written:])
+            except OSError:
+                if path.exists():  # a full disk may have taken a part of a line
+                    os.truncate(path, before)
+                raise
+
+    def cut_metrics(self, number: int, iteration: int) -> None:
+        """Leave out of metrics.jsonl what lies behind an iteration of a phase, and a torn line."""
+        kept = []
+        for record in self.metrics():
+            if (record["number"], record["iteration"]) > (number, iteration):
+                break
+            kept.append(record)
+        text = "".join(dumps(record) + "\n" for record in kept)
+        self.write_bytes("metrics.jsonl", text.encode())
+
+    def save_weights(self, name: str, weights: Mapping[str, Tensor]) -> None:
+        """Write named tensors atomically."""
+        plain = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in weights.items()}
+        self.write_bytes(name, save(plain))
+
+    def write_bytes(self, name: str, data: bytes, keep: str | None = None) -> None:
+        """Write a file atomically.
+
+        Args:
+            name: the file.
+            data: its contents.
+            keep: what the file that was there is then called; None drops it.
+
+        Raises:
+            RunError: it cannot be written; what was there still is.
+        """
+        path, part = self.path / name, self.path / f".{name}.{os.getpid()}.part"
+        with self._writing(name):
+            try:
+                with part.open("wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                if keep is not None and path.exists():
+                    path.replace(self.path / keep)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there.
+
+        Raises:
+            RunError: it cannot be.
+        """
+        with self._writing(name):
+            (self.path / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"cannot write {self.path / name}: {error.strerror}") from None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training this run; the lock ends with the process.
+
+        Raises:
+            BusyError: another process has it.
+        """
+        if fcntl is None:
+            yield
+            return
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(f"{self.path} is being trained by another process") from None
+            except OSError:  # some network file systems have no locks
+                pass
+            for left in self.path.glob(".*.part"):  # of a process that was killed
+                with self._writing(left.name):
+                    left.unlink(missing_ok=True)
+            yield
+        finally:
+            os.close(handle)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Read one of the run's JSON files.
+
+        Raises:
+            RunError: it is missing or damaged.
+        """
+        try:
+            found = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except OSError:
+            raise RunError(f"{self.path} has no {name}: the run did not finish") from None
+        except (ValueError, RecursionError):
+            raise RunError(f"{self.path / name} is damaged: it is not valid JSON") from None
+        if not isinstance(found, dict) or nests_too_deep(found):
+            raise RunError(f"{self.path / name} is damaged: it holds no names and values")
+        return found
+
+    def is_classifier(self) -> bool:
+        """Return whether it is a run of `pinnsig.classify`, and so of no PDE.
+
+        Raises:
+            RunError: its config.json is damaged.
+        """
+        return "dataset" in self.read_json("config.json")
+
+    def metrics(self) -> Iterator[dict[str, Any]]:
+        """The logged iterations; a last line cut off by a crash is left out."""
+        path = self.path / "metrics.jsonl"
+        if not path.is_file():
+            raise RunError(f"{self.path} has no metrics.jsonl")
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                return
+            if nests_too_deep(record):
+                return
+            yield record
+
+    def load_weights(self, name: str) -> dict[str, Tensor]:
+        """Read named tensors; no code in the file is ever run.
+
+        Raises:
+            RunError: missing or damaged.
+        """
+        path = self.path / name
+        if not path.is_file():
+            raise RunError(f"{self.path} has no {name}: the run did not finish")
+        try:
+            return load_file(path)
+        except (SafetensorError, OSError) as error:
+            raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def version_notices(directory: RunDirectory) -> tuple[str, ...]:
+    """A line where a run was made with another version of this package."""
+    made = directory.read_json("config.json").get("environment")
+    before = made.get("versions") if isinstance(made, Mapping) else None
+    then = before.get("pinnsig") if isinstance(before, Mapping) else None
+    now = version("pinnsig")
+    if then in (None, now):
+        return ()
+    return (f"{directory.path} was made with pinnsig {then}, this is {now}: numbers may differ",)
+
+
+def environment() -> dict[str, Any]:
+    """Versions, platform and, inside a git checkout, the commit."""
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "versions": versions,
+        "threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "git_commit": _git_commit(),
+    }
+
+
+def _git_commit() -> str | None:
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return found.stdout.strip() or None

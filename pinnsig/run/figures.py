@@ -1,0 +1,131 @@
+"""Which figures a run has, and where they go in its directory."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from pinnsig.core.errors import FigureError
+from pinnsig.model import Model
+from pinnsig.model.evaluation import Comparison
+from pinnsig.networks import FFNN
+from pinnsig.objective import Objective
+from pinnsig.plots import (
+    activations_figure,
+    coefficients_figure,
+    loss_figure,
+    residual_figure,
+    save_figure,
+    slices_figure,
+    solution_figure,
+)
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.judging import Independent
+from pinnsig.run.planes import Measured, measurements, planes
+
+POINTS_PER_LAYER = 500
+
+Tell = Callable[[str], None]
+
+
+def draw_figures(
+    directory: RunDirectory,
+    comparisons: Mapping[str, Comparison],
+    independent: Independent | None = None,
+    objective: Objective | None = None,
+    tell: Tell | None = None,
+) -> list[Path]:
+    """Draw losses, solution and slices of a run, residuals and what it learned.
+
+    Args:
+        directory: the run.
+        comparisons: every field on a grid.
+        independent: residuals at independent points.
+        objective: whose model and data are drawn in full; None leaves figures at the grid's points.
+        tell: told of each figure that cannot be drawn or written; None raises.
+
+    Returns:
+        The files.
+
+    Raises:
+        FigureError: a figure cannot be drawn or written.
+    """
+    figures: dict[str, Callable[[], Figure]] = {
+        "loss.png": lambda: loss_figure(list(directory.metrics()))
+    }
+    # scattered points are no map
+    maps = cuts = {name: own for name, own in comparisons.items() if not own.scattered}
+    measured: Mapping[str, Measured] = {}
+    if objective is not None:
+        problem = objective.model.problem
+        maps, cuts = planes(objective.model, comparisons)
+        measured = measurements(problem, objective.sites)
+        if true := problem.true_values():
+            figures["coefficients.png"] = lambda: coefficients_figure(
+                list(directory.metrics()), true
+            )
+    for field, comparison in maps.items():
+        suffix = f"_{field}" if len(maps) > 1 else ""
+        data = measured.get(field)
+        figures[f"solution{suffix}.png"] = lambda c=comparison, d=data: solution_figure(
+            c, measured=d
+        )
+        if len(comparison.axes) > 1:  # the same curves else
+            figures[f"slices{suffix}.png"] = lambda c=cuts[field]: slices_figure(c)
+    if independent is not None:
+        names = list(next(iter(comparisons.values())).axes)
+        points, sizes = independent.points, independent.sizes
+        figures["residual.png"] = lambda: residual_figure(names, points, sizes)
+    drawn = [_drawn(directory, name, make, tell) for name, make in figures.items()]
+    return [path for path in drawn if path is not None]
+
+
+def draw_initial_activations(
+    directory: RunDirectory, model: Model, points: Tensor, tell: Tell | None = None
+) -> list[Path]:
+    """Draw how the activations of every hidden layer are spread, on some of the points.
+
+    Args:
+        directory: the run.
+        model: at its start.
+        points: collocation points, shape (N, dimensions).
+        tell: see `draw_figures`.
+
+    Raises:
+        FigureError: see `draw_figures`.
+    """
+    network = model.network
+    if not isinstance(network, FFNN):
+        return []
+
+    @torch.no_grad()
+    def make() -> Figure:
+        x = model.inputs(points[:POINTS_PER_LAYER])
+        layers: list[np.ndarray] = []
+        for layer in network.linears[:-1]:
+            x = network.activation(layer(x))
+            layers.append(x.double().cpu().numpy().ravel())
+        return activations_figure(layers, network.activation.bound, "Activations at the start")
+
+    path = _drawn(directory, "activations.png", make, tell)
+    return [] if path is None else [path]
+
+
+def _drawn(
+    directory: RunDirectory, name: str, make: Callable[[], Figure], tell: Tell | None
+) -> Path | None:
+    """Draw and write a figure; None where it could not be, which is told."""
+    path = directory.path / "figures" / name
+    try:
+        save_figure(make(), path)
+    except Exception as error:  # a figure is an extra: the numbers may be anything, the disk full
+        reason = (getattr(error, "strerror", None) or str(error) or "no message").splitlines()[0]
+        text = f"cannot draw {path}: {type(error).__name__}: {reason}"
+        if tell is None:
+            raise FigureError(text) from error
+        tell(text)
+        return None
+    return path

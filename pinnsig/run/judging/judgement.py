@@ -1,0 +1,81 @@
+"""All that is found out about a trained network at points that it was not trained on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import torch
+
+from pinnsig.objective import Objective
+from pinnsig.run.judging.baseline import constant_loss, private, zero_loss
+from pinnsig.run.judging.coefficients import Learned, learned_coefficients
+from pinnsig.run.judging.estimate import Estimate, estimate_error
+from pinnsig.run.judging.independent import Independent, judge_residuals
+
+Found = TypeVar("Found")
+
+
+@dataclass
+class Judgement:
+    """What was found; None stands for what could not be had, and `failures` says why.
+
+    Attributes:
+        independent: residuals at independent points.
+        estimate: of the error.
+        zero_loss, constant_loss: of the zero function and of the best constant, at the points of
+            the training.
+        coefficients: what is known of every learned coefficient.
+        failures: a line each.
+    """
+
+    independent: Independent | None = None
+    estimate: Estimate | None = None
+    zero_loss: float | None = None
+    constant_loss: float | None = None
+    coefficients: dict[str, Learned] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def baseline(self) -> float | None:
+        """The lower loss of the two functions that know nothing."""
+        known = [loss for loss in (self.zero_loss, self.constant_loss) if loss is not None]
+        return min(known, default=None)
+
+
+def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judgement:
+    """Return what independent points say of a network; nothing that it finds ends a run.
+
+    Model, parameters, evaluations and random streams stay as they are: it works on a copy.
+
+    Args:
+        objective: the loss, with the model's parameters as they are to be judged.
+        trained: mean squares by term at the objective's points.
+        seed: of the run.
+    """
+    found = Judgement()
+
+    def attempt(what: str, call: Callable[[], Found]) -> Found | None:
+        try:
+            with torch.random.fork_rng(devices=()):
+                return call()
+        except Exception as error:  # the problem's own code, memory, a matrix: the run is done
+            reason = str(error).splitlines()[0] if str(error) else "no message"
+            found.failures.append(f"{what} could not be had: {type(error).__name__}: {reason}")
+            return None
+
+    def copied() -> Objective:
+        flat = objective.flat.values
+        wide = flat.dtype if flat.device.type == "mps" else torch.float64
+        sites, given = objective.sites, objective.given
+        model, engine = private(objective.model, wide), objective.engine_name
+        return Objective(model, engine, sites, given, objective.deterministic)
+
+    found.zero_loss = attempt("the loss of the zero function", lambda: zero_loss(objective))
+    found.constant_loss = attempt("the loss of a constant", lambda: constant_loss(objective))
+    found.independent = attempt(
+        "the residual at independent points",
+        lambda: judge_residuals(copied(), dict(trained), seed),
+    )
+    found.estimate = attempt("an estimate of the error", lambda: estimate_error(copied(), seed))
+    found.coefficients = learned_coefficients(objective.model, found.estimate)
+    return found

@@ -1,0 +1,104 @@
+"""`load`: a finished run as a model that predicts fields and partials."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pinnsig.core.errors import RunError
+from pinnsig.core.gradients import own_gradients
+from pinnsig.core.trust import Trust
+from pinnsig.model import Model
+from pinnsig.problem import Problem
+from pinnsig.run.building import build
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.source import problem_of
+
+WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A run's network with its problem, ready to predict.
+
+    Attributes:
+        model: the torch module, with the problem as `model.problem`.
+        directory: where it came from.
+        settings: the run's own, but for the device.
+        notices: what a user should know, a line each: files that have changed since.
+    """
+
+    model: Model
+    directory: RunDirectory
+    settings: Settings
+    notices: tuple[str, ...] = ()
+
+    @own_gradients()
+    def predict(
+        self, of: str | Sequence[str] = (), **coordinates: ArrayLike
+    ) -> dict[str, NDArray[np.float64]]:
+        """Fields and partials at points.
+
+        Args:
+            of: quantities such as "u", "u.x" or ("u", "u.xt"); none means all fields.
+            coordinates: for each coordinate a number or an array, of shapes that broadcast, as
+                those of `numpy.meshgrid` do; a number has shape (1,).
+
+        Returns:
+            For each quantity an array of the shape that they broadcast to.
+
+        Raises:
+            ProblemError: coordinates missing, unknown, not finite, or of shapes that do not fit.
+            DerivativeError: a quantity that names no field or partial.
+        """
+        found = self.model.predict(coordinates, (of,) if isinstance(of, str) else tuple(of))
+        return {name: values.double().cpu().numpy() for name, values in found.items()}
+
+
+@own_gradients()
+def load(
+    run: str | Path,
+    *,
+    weights: str = "best",
+    problem: type[Problem] | None = None,
+    device: str = "cpu",
+    trust: Trust = False,
+) -> TrainedModel:
+    """Read a run back.
+
+    A problem that came from a user's file is imported from the run's own copy of that file, if the
+    run was made by this user on this machine, or if the user trusts it.
+
+    Args:
+        run: the run directory.
+        weights: "best" (lowest loss) or "last".
+        problem: the problem's class, where the run was started from Python with a class.
+        device: where to predict.
+        trust: whether code that came with the run may be run; this is remembered.
+
+    Raises:
+        TrustError: the run holds code that is not trusted.
+        RunError: no run there, or weights missing, damaged or of another shape.
+        PinnsigError: the problem or the device cannot be had.
+    """
+    if weights not in WEIGHTS:
+        raise RunError(f"weights = {weights!r} cannot be: choose best or last")
+    directory = RunDirectory.open(run)
+    if directory.is_classifier():
+        raise RunError(f"{directory.path} is a run of classify: it has no fields to predict")
+    settings = resolve({**read_config(directory.path / "config.json"), "device": device})
+    own = problem_of(directory, settings.problem, trust, problem)
+    model = build(settings, own.kind).model
+    state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
+    precisions = {tensor.dtype for tensor in state.values()}
+    try:
+        if len(precisions) == 1:  # the last phase's, which need not be the first one's
+            model.to(*precisions)
+        model.load_state_dict(state)
+    except RuntimeError:
+        raise RunError(f"the weights in {directory.path} do not fit its config.json") from None
+    return TrainedModel(model, directory, settings, own.notices)

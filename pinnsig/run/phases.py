@@ -1,0 +1,129 @@
+"""From settings to the phases of training."""
+
+import torch
+
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import DeviceError, SettingsError
+from pinnsig.core.memory import require
+from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
+from pinnsig.problem import Sites
+from pinnsig.run.building import Parts, run_sites
+from pinnsig.run.settings import PhaseSettings
+from pinnsig.sampling import COORDINATE_BYTES, draw_inside
+from pinnsig.training import DrawInside, Fresh, NewPoints, Phase, ResidualBased
+from pinnsig.training.weighting import WEIGHTINGS, Weighting
+
+EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
+
+
+def build_phases(parts: Parts) -> list[Phase]:
+    """The phases that the settings ask for; they draw points by the run's own sampler and seed.
+
+    Raises:
+        SettingsError: a setting that the optimiser cannot have, or a limit without what it needs.
+        DeviceError: a precision that the device lacks.
+    """
+    return [_phase(parts, phase) for phase in parts.settings.phase_list()]
+
+
+def build_weighting(parts: Parts) -> Weighting | None:
+    """The scheme that finds loss weights, if there is one."""
+    settings = parts.settings
+    if settings.weighting == "none":
+        return None
+    return WEIGHTINGS[settings.weighting](settings.weighting_every)
+
+
+def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
+    if phase.dtype == "float64" and torch.device(parts.settings.device).type == "mps":
+        raise DeviceError("device mps has no float64: leave dtype out of the phases")
+    if phase.error is not None and not parts.problem.has("solution"):
+        raise SettingsError("error: the problem has no solution to measure an error against")
+    optimizer = _optimizer(parts, phase)
+    dtype = phase.dtype
+    if dtype is None and optimizer.precise and parts.settings.device != "mps":
+        dtype = "float64"
+    return Phase(
+        optimizer=optimizer,
+        iterations=phase.iterations,
+        max_evaluations=phase.evaluations,
+        max_seconds=phase.seconds,
+        stop_loss=phase.loss,
+        stop_error=phase.error,
+        schedule=Schedule(phase.schedule, phase.final, phase.warmup),
+        dtype=DTYPES[dtype] if dtype else None,
+        new_points=_new_points(parts, phase),
+        every=phase.every or 0,
+    )
+
+
+def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
+    kind = OPTIMIZERS[phase.optimizer]
+    if issubclass(kind, FirstOrder):
+        return kind(phase.lr or kind.rate_factor * parts.settings.lr, **phase.options)
+    if phase.lr is not None:
+        raise SettingsError(f"{phase.optimizer} has no learning rate: leave lr = {phase.lr:g} out")
+    return kind(**phase.options)
+
+
+def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
+    s = parts.settings
+    kind = phase.points or ("fresh" if phase.every else None)
+    if kind in (None, "fresh"):
+        for name in ("candidates", "rad_k", "rad_c", "added"):
+            if getattr(phase, name) is not None:
+                raise SettingsError(f"{name} belongs to points = rad or rar-d")
+        return Fresh(lambda number: run_sites(s, parts.problem, number)) if kind else None
+    k, c = (1.0, 1.0) if kind == "rad" else (2.0, 0.0)
+    if kind == "rad" and phase.added is not None:
+        raise SettingsError("added belongs to points = rar-d: rad replaces the points")
+    tenth = max(s.collocation // 10, 1)
+    chosen = s.collocation if kind == "rad" else phase.added or tenth
+    if phase.candidates is not None and phase.candidates < chosen:
+        raise SettingsError(
+            f"candidates = {phase.candidates} are fewer than the {chosen} points to choose"
+        )
+    _require_memory(parts, phase, chosen)
+
+    def draw(number: int, count: int) -> Sites:
+        return draw_inside(parts.problem, count, s.sampler, s.seed, number)
+
+    _check_candidates(s.sampler, draw, phase.candidates or 10 * chosen, chosen)
+    return ResidualBased(
+        draw,
+        s.seed,
+        phase.candidates,
+        k if phase.rad_k is None else phase.rad_k,
+        c if phase.rad_c is None else phase.rad_c,
+        0 if kind == "rad" else chosen,
+    )
+
+
+def _require_memory(parts: Parts, phase: PhaseSettings, chosen: int) -> None:
+    """Refuse more candidates, or added points in the end, than memory holds."""
+    dimensions = parts.problem.domain.dimensions
+    candidates = phase.candidates or 10 * chosen
+    added = 0
+    if phase.points == "rar-d":
+        added = chosen * (1 + phase.iterations // (phase.every or phase.iterations or 1))
+    require(
+        (candidates + added) * dimensions * COORDINATE_BYTES,
+        f"{phase.optimizer}: {candidates:,} candidates and {added:,} added points",
+        "take fewer candidates, fewer added points or draw them less often",
+    )
+
+
+def _check_candidates(sampler: str, draw: DrawInside, candidates: int, chosen: int) -> None:
+    """Refuse a sampler that gives fewer points than are to be chosen, as a grid may.
+
+    Raises:
+        SettingsError: it does.
+    """
+    if sampler in EXACT:
+        return
+    given = len(draw(1, candidates).points)
+    if given < chosen:
+        raise SettingsError(
+            f"sampler {sampler} gives {given} points where {candidates} candidates are asked for, "
+            f"and {chosen} are to be chosen: raise candidates, or take another sampler"
+        )

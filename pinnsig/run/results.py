@@ -1,0 +1,130 @@
+"""What a run says of itself at its end: true losses, errors, counts, and what looks wrong."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pinnsig.model.evaluation import Comparison, max_error, relative_l2
+from pinnsig.objective import Objective
+from pinnsig.run.building import Parts
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.judging import Estimate, Judgement, suspicions
+from pinnsig.run.loading import WEIGHTS
+from pinnsig.training import Outcome
+
+Losses = dict[str, tuple[float, list[float]]]
+"""Loss and mean squares of the terms, of the `best` and of the `last` weights."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave: `data` is what `result.json` holds, `path` the run directory."""
+
+    path: Path
+    data: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by copy and pickle, before there is any data
+            raise AttributeError(name)
+        try:
+            return self.data[name]
+        except KeyError:
+            raise AttributeError(
+                f"a result has no {name!r}: it has {', '.join(self.data)}"
+            ) from None
+
+
+def true_losses(objective: Objective, directory: RunDirectory) -> Losses:
+    """Loss and terms of the saved weights, best and last, in float64 at the final points.
+
+    Where float64 finds the last weights better, they become the best ones. The model is left in
+    float64 with the best weights; on a device without float64 it moves to the CPU.
+    """
+    if objective.flat.values.device.type == "mps":
+        objective.model.to("cpu")
+    wide = objective.changed(dtype=torch.float64)
+    found: Losses = {}
+    for which in ("last", "best"):
+        found[which] = _loss_of(wide, directory, which)
+    if found["last"][0] < found["best"][0]:  # by rounding, in a float32 run
+        directory.save_weights(WEIGHTS["best"], directory.load_weights(WEIGHTS["last"]))
+        found["best"] = _loss_of(wide, directory, "best")
+    return found
+
+
+def _loss_of(
+    objective: Objective, directory: RunDirectory, which: str
+) -> tuple[float, list[float]]:
+    objective.model.load_state_dict(directory.load_weights(WEIGHTS[which]))
+    terms = objective.losses().terms.tolist()
+    weighted = zip(objective.given_weights, terms, strict=True)
+    return sum(weight * term for weight, term in weighted), terms
+
+
+def errors(
+    comparisons: Mapping[str, Comparison], estimate: Estimate | None
+) -> dict[str, dict[str, Any]]:
+    """Return errors against the reference and as estimated, in all and by field."""
+    return {
+        "all": {
+            "relative_l2": relative_l2(comparisons),
+            "max_error": max_error(comparisons),
+            "estimated": None if estimate is None else estimate.relative_l2,
+        },
+        "fields": {
+            name: {
+                "relative_l2": comparison.relative_l2,
+                "max_error": comparison.max_error,
+                "estimated": None if estimate is None else estimate.fields[name],
+            }
+            for name, comparison in comparisons.items()
+        },
+    }
+
+
+def result_data(
+    parts: Parts,
+    objective: Objective,
+    outcome: Outcome,
+    comparisons: Mapping[str, Comparison],
+    losses: Losses,
+    at_start: Mapping[str, Any],
+    judgement: Judgement,
+) -> dict[str, Any]:
+    """What `result.json` holds, but for the run's path and its seconds."""
+    settings = parts.settings
+    about = parts.initializer.describe(parts.activation, settings.depth)
+    (best, terms), (last, _) = losses["best"], losses["last"]
+    estimate, independent = judgement.estimate, judgement.independent
+    return {
+        "problem": settings.problem,
+        "activation": parts.activation.expression,
+        "scale": settings.scale,
+        "initializer": parts.initializer.spec,
+        "initialization": about.as_dict(),
+        "best_loss": best,
+        "last_loss": last,
+        "terms": dict(zip(objective.term_names, terms, strict=True)),
+        "relative_l2": relative_l2(comparisons),
+        "max_error": max_error(comparisons),
+        "estimated_error": None if estimate is None else estimate.relative_l2,
+        "errors": errors(comparisons, estimate),
+        "independent": None if independent is None else independent.as_dict(),
+        "zero_loss": judgement.zero_loss,
+        "constant_loss": judgement.constant_loss,
+        "suspicious": suspicions(comparisons, best, at_start["loss"], judgement, settings.preset),
+        "loss_at_start": at_start["loss"],
+        "relative_l2_at_start": at_start["relative_l2"],
+        "coefficients": {name: c.as_dict() for name, c in judgement.coefficients.items()},
+        "iterations": sum(phase.iterations for phase in outcome.phases),
+        "evaluations": objective.evaluations,
+        "stop": outcome.stop,
+        "phases": [dataclasses.asdict(phase) for phase in outcome.phases],
+        "parameters": len(objective.flat),
+        "engine": objective.engine.name,
+        "preset": settings.preset,
+    }

@@ -1,0 +1,24 @@
+"""Settings of a run: what there is, presets, configuration files."""
+
+from pinnsig.run.settings.files import ADDED, read_config, read_table
+from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phase_table
+from pinnsig.run.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
+from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
+
+__all__ = [
+    "ADDED",
+    "COUNTS",
+    "DENSE_WEIGHTS",
+    "PAPER_POINTS",
+    "PRESETS",
+    "PURPOSES",
+    "PhaseSettings",
+    "Settings",
+    "check_settings",
+    "hidden_weights",
+    "parse_phase",
+    "phase_table",
+    "read_config",
+    "read_table",
+    "resolve",
+]

@@ -1,0 +1,124 @@
+"""What a setting may be: functions that check a value by its name and give it its type."""
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields
+from numbers import Integral, Real
+from typing import Any
+
+from pinnsig.core.errors import SettingsError
+
+Check = Callable[[str, Any], Any]
+
+
+def integer(minimum: int) -> Check:
+    """Whole numbers of at least `minimum`."""
+
+    def check(name: str, value: Any) -> int:
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise SettingsError(f"{name} = {value!r} must be a whole number")
+        if value < minimum:
+            raise SettingsError(f"{name} = {value} must be at least {minimum}")
+        return int(value)
+
+    return check
+
+
+def number(*, above: float | None = None, minimum: float | None = None) -> Check:
+    """Finite real numbers, above a limit or of at least a minimum."""
+
+    def check(name: str, value: Any) -> float:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            quoted = " (without quotes in a file)" if isinstance(value, str) else ""
+            raise SettingsError(f"{name} = {value!r} must be a number{quoted}")
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of more than 308 digits
+            number = math.inf
+        if not math.isfinite(number):
+            raise SettingsError(f"{name} = {number} must be finite")
+        if above is not None and number <= above:
+            raise SettingsError(f"{name} = {number:g} must be greater than {above:g}")
+        if minimum is not None and number < minimum:
+            raise SettingsError(f"{name} = {number:g} must be at least {minimum:g}")
+        return number
+
+    return check
+
+
+def word(*options: str) -> Check:
+    """One of a few words; any text if none are named."""
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise SettingsError(f"{name} = {value!r} must be a word")
+        if options and value not in options:
+            near = difflib.get_close_matches(value, options, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose {', '.join(options)}"
+            raise SettingsError(f"{name} = {value!r} is unknown: {hint}")
+        return value
+
+    return check
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} = {value!r} must be true or false")
+    return value
+
+
+def negative_rate(name: str, value: Any) -> float | str:
+    """A target negative rate, or `auto` for the rule p(L)."""
+    if value == "auto":
+        return "auto"
+    checked = number(minimum=0.0)(name, value)
+    if checked >= 0.5:
+        raise SettingsError(f"{name} = {value:g} must be below 0.5, or auto for the rule p(L)")
+    return checked
+
+
+def table(name: str, value: Any) -> dict[str, Any]:
+    """Names with values."""
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{name} = {value!r} must be a table of names and values")
+    return dict(value)
+
+
+def weights(name: str, value: Any) -> dict[str, float]:
+    """Term names with factors that are not negative."""
+    return {t: number(minimum=0.0)(f"{name} of {t}", w) for t, w in table(name, value).items()}
+
+
+def setting(check: Check, help: str, default: Any = None, metavar: str | None = None) -> Any:
+    """A dataclass field with its check and its help."""
+    data = {"check": check, "help": help, "metavar": metavar}
+    if isinstance(default, dict | list):
+        return field(default_factory=type(default), metadata=data)
+    return field(default=default, metadata=data)
+
+
+def check_fields(kind: type, given: Mapping[str, Any], what: str = "setting") -> dict[str, Any]:
+    """Check names and values against a dataclass made of `setting`s; None means not given.
+
+    Raises:
+        SettingsError: an unknown name, or a value of the wrong type or out of range.
+    """
+    known = {f.name: f for f in fields(kind)}
+    for name in given:
+        if name not in known:
+            raise unknown(what, name, known)
+    return {
+        name: known[name].metadata["check"](name, value)
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> SettingsError:
+    """The error for a name that does not exist."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    return SettingsError(f"{what} {name!r} is unknown: {hint}")

@@ -1,0 +1,104 @@
+"""Presets, and the settings of a run in full."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pinnsig.core.devices import choose_device
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # the protocol of the paper's appendix C.4
+    "paper": {
+        "depth": 50,
+        "width": 64,
+        "dtype": "float32",
+        "adam": 600,
+        "lbfgs": 1000,
+        "broyden": 0,
+        "collocation": 20_000,
+        "initial": 1_000,
+        "boundary": 1_000,
+    },
+    # a right answer in a minute on two cores
+    "quick": {
+        "depth": 6,
+        "width": 20,
+        "dtype": "float64",
+        "adam": 100,
+        "lbfgs": 100,
+        "broyden": 4000,
+        "collocation": 2_000,
+        "initial": 200,
+        "boundary": 200,
+        "checkpoint_every": 500,
+        "weighting": "start-trace",
+    },
+    # as far as the time goes
+    "accurate": {
+        "depth": 5,
+        "width": 30,
+        "dtype": "float64",
+        "adam": 100,
+        "lbfgs": 100,
+        "broyden": 200_000,
+        "collocation": 4_000,
+        "initial": 400,
+        "boundary": 400,
+        "checkpoint_every": 1000,
+        "weighting": "start-trace",
+        "normalize": True,
+        "hard": "auto",
+        "max_seconds": 300.0,
+    },
+}
+DEFAULT_PRESET = "quick"
+DENSE_WEIGHTS = 10_000
+"""Above so many network weights, presets take L-BFGS in the place of self-scaled Broyden."""
+
+PURPOSES = {
+    "paper": "the paper's protocol",
+    "quick": "a right answer in about a minute",
+    "accurate": "as far as the time goes",
+}
+
+# Where the paper's point counts (appendix C.4) differ from the preset's
+PAPER_POINTS: dict[str, dict[str, int]] = {
+    "black-scholes": {"collocation": 30_000, "initial": 4_000, "boundary": 4_000},
+}
+
+
+def resolve(given: Mapping[str, Any]) -> Settings:
+    """Fill in what was not given, from the preset.
+
+    Raises:
+        SettingsError: see `check_settings`; no problem is named, or phases and their counts both.
+        DeviceError: see `choose_device`.
+    """
+    checked = check_settings(given)
+    if "problem" not in checked:
+        raise SettingsError("no problem is named, such as burgers")
+    counts = [name for name in COUNTS if name in checked]
+    if checked.get("phases") and counts:
+        raise SettingsError(
+            f"{counts[0]} = {checked[counts[0]]} and phases cannot both be given: "
+            "each phase has its own number of iterations"
+        )
+    preset = checked.get("preset") or DEFAULT_PRESET
+    usual = dict(PRESETS[preset])
+    if preset == "paper":
+        usual |= PAPER_POINTS.get(checked["problem"], {})
+    if checked.get("phases"):
+        usual |= dict.fromkeys(COUNTS)
+    elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
+        usual["broyden"] = 0
+    depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
+    large = hidden_weights(depth, width) > DENSE_WEIGHTS
+    if "broyden" not in checked and usual["broyden"] and large:
+        usual |= {"lbfgs": usual["lbfgs"] + usual["broyden"], "broyden": 0}
+    name = checked.get("device", Settings.device)
+    if name == "mps":  # which has no float64
+        usual["dtype"] = "float32"
+    merged = {**usual, **checked, "preset": preset}
+    device = choose_device(name, merged["dtype"])
+    return Settings(**{**merged, "device": str(device)})

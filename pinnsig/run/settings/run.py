@@ -1,0 +1,154 @@
+"""Every setting of a run: its name, type, range, help and default.
+
+The same names serve the command line (`--scale 1.3`), configuration files (`scale = 1.3`),
+`config.json` and Python (`solve("burgers", scale=1.3)`).
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pinnsig.core.devices import DTYPES
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.settings.checks import (
+    check_fields,
+    integer,
+    negative_rate,
+    number,
+    setting,
+    table,
+    weights,
+    word,
+    yes_or_no,
+)  # fmt: skip
+from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phases
+from pinnsig.training.weighting import WEIGHTINGS
+
+COUNTS = ("adam", "lbfgs", "broyden")
+"""Settings that give numbers of iterations, in the order of their phases."""
+
+REDRAW = 300
+"""Iterations of self-scaled Broyden between one draw of collocation points and the next."""
+
+
+def hidden_weights(depth: int, width: int) -> int:
+    """Return about how many weights a network has, from its hidden layers."""
+    return depth * width**2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one run; None means that a preset or a rule decides (see `resolve`)."""
+
+    problem: str = setting(word(), "a registered problem, or a file such as my_pde.py")
+    act: str = setting(word(), "activation: a name or an expression", "tanh", "EXPR")
+    scale: float = setting(number(above=0.0), "activation scale a in a f(x)", 1.0)
+    init: str = setting(
+        word(), "initialiser: calibrated, eoc, eoc:sigma_b=0, xavier, he, orthogonal", "calibrated"
+    )
+    p: float | str | None = setting(
+        negative_rate,
+        "calibrated: target negative rate, or auto for p(L)  [auto; paper: 0.49]",
+        metavar="P",
+    )
+    sigma_b: float | None = setting(
+        number(minimum=0.0), "standard deviation of the biases  [eoc: 0.2, others: 0]"
+    )
+    depth: int = setting(integer(1), "hidden layers  [preset]", 50)
+    width: int = setting(integer(1), "units in each hidden layer  [preset]", 64)
+    normalize: bool = setting(
+        yes_or_no, "inputs scaled to [-1, 1], where the problem has no features of its own", False
+    )
+    hard: str = setting(
+        word("no", "yes", "auto"),
+        "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
+        "no",
+    )
+    adam: int = setting(integer(0), "Adam iterations  [preset]")
+    lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
+    broyden: int = setting(
+        integer(0),
+        "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
+        "large  [preset; 0 where adam and lbfgs are given]",
+    )
+    lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
+    phases: list[dict[str, Any]] = setting(
+        phases,
+        "in place of these, as often as there are phases: adam:600,lr=1e-3 "
+        "lbfgs:1000,dtype=float64 (README: Training)",
+        [],
+        "PHASE",
+    )
+    collocation: int = setting(integer(1), "collocation points  [preset]")
+    initial: int = setting(integer(0), "initial points  [preset]")
+    boundary: int = setting(integer(0), "boundary points in all, over all faces  [preset]")
+    sampler: str = setting(word(), "lhs, uniform, sobol, halton or grid", "lhs")
+    set: dict[str, Any] = setting(table, "a coefficient of the problem", {}, "NAME=VALUE")
+    weight: dict[str, float] = setting(
+        weights,
+        "the weight of a loss term, or of all initial, boundary, data or residual ones",
+        {},
+        "TERM=VALUE",
+    )
+    seed: int = setting(integer(0), "seed of weights and points", 0)
+    dtype: str = setting(word(*DTYPES), "float32 or float64  [preset]", "float32")
+    device: str = setting(word(), "auto, cpu, cuda, cuda:1 or mps", "auto")
+    engine: str = setting(word(), "derivative engine: auto, fused, jets or nested", "auto")
+    deterministic: bool = setting(
+        yes_or_no, "gradients the same bit for bit every time, on a GPU too", False
+    )
+    preset: str = setting(
+        word("quick", "accurate", "paper"),
+        "quick: right in a minute; accurate: as far as --max-seconds goes; paper: the paper's  "
+        "[quick]",
+    )
+    weighting: str = setting(
+        word("none", *WEIGHTINGS),
+        "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
+        "[start-trace; paper: none]", "none",
+    )  # fmt: skip
+    weighting_every: int = setting(integer(1), "find them anew every so many iterations", 100, "N")
+    stop_loss: float | None = setting(number(above=0.0), "stop once the loss is as low")
+    stop_error: float | None = setting(
+        number(above=0.0), "stop once the relative L2 error is as low"
+    )
+    max_seconds: float | None = setting(
+        number(above=0.0), "stop training after so many seconds  [accurate: 300]"
+    )
+    log_every: int = setting(integer(1), "log every so many iterations", 1, "N")
+    error_every: int = setting(
+        integer(0),
+        "log the relative L2 error every so many iterations  [only to stop by it]",
+        0,
+        "N",
+    )
+    checkpoint_every: int = setting(
+        integer(0),
+        "save all that resume needs every so many iterations; 0: at ends only  [preset]",
+        100,
+        "N",
+    )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every setting by name."""
+        return dataclasses.asdict(self)
+
+    def phase_list(self) -> list[PhaseSettings]:
+        """The phases: as given, or Adam, L-BFGS, and self-scaled Broyden where it has any."""
+        short = [f"adam:{self.adam}", f"lbfgs:{self.lbfgs}"]
+        if self.broyden:
+            short.append(f"ssbroyden:{self.broyden},points=rad,every={REDRAW}")
+        return [parse_phase(phase) for phase in self.phases or short]
+
+
+def check_settings(given: Mapping[str, Any], source: str = "") -> dict[str, Any]:
+    """Check names and values; None means not given.
+
+    Raises:
+        SettingsError: an unknown name, or a value of the wrong type or out of range.
+    """
+    try:
+        return check_fields(Settings, given)
+    except SettingsError as error:
+        raise SettingsError(f"{source}: {error}" if source else str(error)) from None

@@ -1,0 +1,198 @@
+"""`solve` and `resume`: one run, from settings to a run directory, and on from its checkpoint."""
+
+import inspect
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pinnsig.core.errors import ProblemError, RunError, TrainingError
+from pinnsig.core.gradients import own_gradients
+from pinnsig.core.interrupts import Interruption
+from pinnsig.core.trust import Trust
+from pinnsig.optim import drive
+from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
+from pinnsig.run.building import build
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.checkpoints import load_checkpoint
+from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.points import POINTS, Drawn
+from pinnsig.run.results import Result
+from pinnsig.run.resuming import changed_settings
+from pinnsig.run.running import Options, Run, Solving
+from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.source import original_notices, problem_of, read_source
+from pinnsig.training import Clock, Record, evaluate_alone
+
+__all__ = ["Result", "Solving", "resume", "resuming", "solve", "solving"]
+
+LOWER_RATES = (0.1, 1e-3, 1e-6)  # p of calibrated starts, where the usual one is absurd
+
+
+@own_gradients()
+def solve(
+    problem: str | Path | type[Problem],
+    *,
+    runs: str | Path = "runs",
+    path: str | Path | None = None,
+    figures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    keep_checkpoint: bool = False,
+    clock: Clock = time.perf_counter,
+    **given: Any,
+) -> Result:
+    """Train a network on a problem and leave a run directory.
+
+    Args:
+        problem: a registered name, a file (`my_pde.py`, `my_pde.py:Heat`), or a Problem class.
+        runs: where run directories go.
+        path: the run directory itself, new or empty, in place of one under `runs`.
+        figures: whether to draw them.
+        callbacks: what sees the run (`pinnsig.run.callbacks.Callback`).
+        keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
+            resume for longer goes on exactly; else what the optimiser remembers is dropped.
+        clock: gives seconds; limits on time and the times that are told go by it.
+        given: settings by name (`pinnsig.run.settings.Settings`).
+
+    Raises:
+        PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
+        TrainingError: training failed on its way, by the problem's code, a callback, or for want of
+            memory; `error.path` has the best weights, the last checkpoint and a result.
+    """
+    options = Options(figures, callbacks, keep_checkpoint, clock)
+    return drive(solving(problem, runs=runs, path=path, options=options, **given), evaluate_alone)
+
+
+def solving(
+    problem: str | Path | type[Problem],
+    *,
+    runs: str | Path = "runs",
+    path: str | Path | None = None,
+    options: Options = Options(),  # noqa: B008, it is frozen
+    interruption: Interruption | None = None,
+    code: Mapping[str, str] | None = None,
+    **given: Any,
+) -> Solving:
+    """`solve` as a generator that asks for each loss and gradient.
+
+    Args:
+        options: what it does besides its settings.
+        interruption: by which it is asked to save and end, in place of signals.
+        code: the digests that a problem file and its neighbours must have, by name.
+        problem, runs, path, given: see `solve`.
+    """
+    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if kind is None and not isinstance(problem, str | Path):
+        raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
+    settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
+    if kind is None:
+        kind = problem_class(settings.problem, code)
+    run, first = _started(settings, kind, options)
+    with run.interruptible(interruption) as heard:
+        return (yield from run.begin(runs, path, heard, first))
+
+
+@own_gradients()
+def resume(
+    run: str | Path,
+    *,
+    problem: type[Problem] | None = None,
+    figures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    keep_checkpoint: bool = False,
+    clock: Clock = time.perf_counter,
+    trust: Trust = False,
+    **changes: Any,
+) -> Result:
+    """Go on with a run from its checkpoint, as if it had never been interrupted.
+
+    On a CPU, with as many threads as before, the weights come out the same bit for bit, but for a
+    run that had come to its end with a checkpoint above 32 MB (see `solve`, keep_checkpoint). Its
+    points and data are those of the run. The result of a run that is made longer is withdrawn when
+    its training goes on.
+
+    Args:
+        run: the run directory, wherever it is now.
+        problem: the problem's class, where the run was started from Python with a class.
+        figures, callbacks, keep_checkpoint, clock: see `solve`.
+        trust: whether code that came with the run may be run; this is remembered.
+        changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
+            limits, device, how often to log and save.
+
+    Raises:
+        RunError: no run there, no checkpoint that can be used, or nothing left to do.
+        SettingsError: a change that cannot be made; nothing is changed then.
+        TrustError: the run holds code that is not trusted.
+        PinnsigError: the problem or the device cannot be had, or a condition has other values than
+            when the run was started.
+        TrainingError: see `solve`.
+    """
+    options = Options(figures, callbacks, keep_checkpoint, clock)
+    made = resuming(run, problem=problem, options=options, trust=trust, **changes)
+    return drive(made, evaluate_alone)
+
+
+def resuming(
+    run: str | Path,
+    *,
+    problem: type[Problem] | None = None,
+    options: Options = Options(),  # noqa: B008, it is frozen
+    interruption: Interruption | None = None,
+    trust: Trust = False,
+    **changes: Any,
+) -> Solving:
+    """`resume` as a generator that asks for each loss and gradient; see `solving`."""
+    directory = RunDirectory.open(run)
+    with directory.locked():
+        if directory.is_classifier():
+            raise RunError(
+                f"{directory.path} is a run of classify: pinnsig.classify.resume_classifier goes on"
+            )
+        state, notice = load_checkpoint(directory)
+        saved = read_config(directory.path / "config.json")
+        settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
+        own = problem_of(directory, settings.problem, trust, problem)
+        parts = build(settings, own.kind)
+        drawn = Drawn.load(directory)
+        if drawn is not None:
+            drawn.check(parts.problem, settings.device)
+        going = Run(parts, options, drawn)
+        source = read_source(directory)
+        if source is not None:
+            going.source = source.record()
+        going.notices += [notice] if notice else []
+        going.notices += [*own.notices, *original_notices(source, settings.problem)]
+        going.notices += version_notices(directory)
+        if drawn is None:
+            going.notices.append(f"{directory.path} has no {POINTS}: its points are drawn again")
+        with going.interruptible(interruption) as heard:
+            return (yield from going.go_on(directory, state, heard))
+
+
+def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple[Run, Record]:
+    """A run whose start is worth training, with the record of it.
+
+    A calibrated start that is absurd is drawn with less noise, where the user did not say how much
+    and the protocol is not the paper's.
+
+    Raises:
+        TrainingError: the start is absurd or not finite; says what to try.
+    """
+    free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
+    faults: list[TrainingError] = []
+    opened = opened_by(kind)
+    for p in (None, *(LOWER_RATES if free else ())):
+        with opened.watching():
+            run = Run(build(replace(settings, p=p or settings.p), kind), options)
+        run.opened = opened
+        try:
+            with opened.watching():
+                first = run.start()
+        except TrainingError as fault:
+            faults.append(fault)
+            continue
+        if faults:
+            run.notices.append(f"{faults[0]}; p = {p} is taken, whose start has {first.loss:.2e}")
+        return run, first
+    raise faults[0]

@@ -1,0 +1,62 @@
+"""TensorBoard as a callback; needs the extra `pinnsig[tensorboard]`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pinnsig.core.errors import SettingsError
+from pinnsig.run.building import Parts
+from pinnsig.run.callbacks import Callback
+from pinnsig.run.directory import dumps
+from pinnsig.training import Record
+
+if TYPE_CHECKING:
+    from pinnsig.run.results import Result
+
+
+class TensorBoard(Callback):
+    """Writes all that is known of each iteration as scalars: losses, terms, coefficients, ...
+
+    Args:
+        folder: where the event files go; None means `tensorboard` in the run directory.
+
+    Raises:
+        SettingsError: TensorBoard is not installed.
+    """
+
+    optional = True
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise SettingsError(
+                "TensorBoard is not installed: pip install 'pinnsig[tensorboard]'"
+            ) from None
+        self.folder = folder
+        self._open = SummaryWriter
+        self._writer: Any = None
+
+    def started(self, parts: Parts, path: Path) -> None:
+        """Open the writer and note the settings."""
+        self._writer = self._open(str(self.folder or path / "tensorboard"))
+        self._writer.add_text("settings", f"```\n{dumps(parts.settings.as_dict(), 2)}\n```")
+
+    def recorded(self, record: Record) -> None:
+        """Write one iteration's numbers."""
+        numbers: dict[str, float | None] = {
+            "loss": record.loss,
+            "best loss": record.best_loss,
+            "learning rate": record.learning_rate,
+            "relative L2 error": record.relative_l2,
+            **{f"terms/{name}": value for name, value in record.terms.items()},
+            **{f"coefficients/{name}": c for name, c in (record.coefficients or {}).items()},
+            **{f"weights/{name}": value for name, value in (record.weights or {}).items()},
+        }
+        for name, value in numbers.items():
+            if value is not None:
+                self._writer.add_scalar(name, value, record.step)
+
+    def finished(self, result: "Result") -> None:
+        """Note the result and close the writer."""
+        self._writer.add_text("result", f"```\n{dumps(result.data, 2)}\n```")
+        self._writer.close()

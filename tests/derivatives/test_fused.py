@@ -1,0 +1,110 @@
+"""The `fused` engine on the CPU: what is said without a GPU, and the kernels, interpreted."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pinnsig.activations import Tanh, join, parse_activation
+from pinnsig.derivatives import Plan
+from pinnsig.derivatives.fused import FORMS, FusedEngine, Tuning, register_form
+from pinnsig.derivatives.fused.engine import _triton_refusal
+from pinnsig.derivatives.fused.forms import NoFormError, write_activation
+from pinnsig.derivatives.fused.operation import interpreting
+from pinnsig.derivatives.fused.source import load_kernels, write_source
+from pinnsig.networks import FFNN
+
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="Triton is not installed: pip install triton")
+def test_kernels_in_the_interpreter():
+    checks = Path(__file__).with_name("fused_checks.py")
+    variables = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", checks],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="Triton is not installed: pip install triton")
+@pytest.mark.skipif(interpreting(), reason="Triton interprets")
+@pytest.mark.parametrize("which", ["forward", "backward"])
+@pytest.mark.parametrize(
+    ("wanted", "width", "acts"),
+    [
+        ([(2, 0), (0, 1)], 64, ["tanh(2x)+softsign2.5+erf"]),
+        ([(0, 0)], 128, ["tanh(2x)+softsign2.5+erf"]),
+        ([(2, 0), (0, 1)], 64, ["tanh", "1.3*tanh(2x)"]),  # of several networks
+    ],
+)
+def test_kernels_compile_without_a_gpu(wanted, width, acts, which):
+    """What the interpreter lets pass, the compiler may not; it needs no device."""
+    from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingImports]
+    from triton.compiler import ASTSource, compile  # pyright: ignore[reportMissingImports]
+
+    plan = Plan.closing(("x", "t"), wanted)
+    activation = join([parse_activation(act) for act in acts])
+    assert activation is not None
+    kernel = getattr(load_kernels(activation, plan), which)
+    options = Tuning().options(len(plan), width)
+    launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
+    constants = {"LAYERS": 3, "SAVE": True, **options}
+    numbers = ("points", "members", "start", "slabs")
+    kinds = dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
+    signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
+    places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=places)
+    compiled = compile(source, target=GPUTarget("cuda", 90, 32), options=launch)
+    assert "mma" in compiled.asm["ptx"]
+    assert compiled.metadata.shared <= 99 * 1024  # what every device since 8.0 has
+
+
+@pytest.mark.parametrize("act", ["tanh", "2*tanh(3x)+softsign2.5/2", "gd+erf(0.1x)+arctan"])
+def test_source_is_python_without_holes(act):
+    plan = Plan.closing(("x", "t"), [(2, 0), (1, 1)])
+    source = write_source(parse_activation(act), plan)
+    compile(source, "source", "exec")
+    assert not [line for line in source.splitlines() if line.strip().startswith("{")]
+    assert max(map(len, source.splitlines())) < 1000
+
+
+def test_without_a_gpu_the_reason_is_said(monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    network = FFNN(2, 1, 2, 8, parse_activation("tanh"))
+    said = FusedEngine().refusal(network)
+    assert said == "it needs a CUDA device, and the network is on cpu"
+
+
+def test_without_triton_the_reason_is_said(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setitem(sys.modules, "triton.language", None)
+    _triton_refusal.cache_clear()
+    said = FusedEngine().refusal(FFNN(2, 1, 2, 8, parse_activation("tanh")))
+    _triton_refusal.cache_clear()
+    assert said is not None
+    assert said.startswith("it needs Triton, which cannot be imported (")
+
+
+class Unknown(Tanh):
+    """tanh as another class, which inherits no form."""
+
+
+def test_a_new_activation_is_one_entry():
+    f = Unknown().stretch(2.0)
+    with pytest.raises(NoFormError, match=r"activation tanh\(x\) has no kernel form"):
+        write_activation(f)
+    register_form(Unknown, "return activation0(x)")
+    try:
+        source, name = write_activation(f)
+    finally:
+        del FORMS[Unknown]
+    assert name == "activation1"
+    assert "v0, v1, v2, v3 = activation0(2.0 * x)" in source

@@ -1,0 +1,229 @@
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinnsig.derivatives import Listing
+from pinnsig.derivatives.compiled import Program, find_interpreter
+from pinnsig.derivatives.symbols import UntraceableError
+
+N = 300  # two strips and a bit
+
+
+@pytest.fixture(autouse=True)
+def _compiler():
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler on this machine")
+
+
+def columns(dtype=torch.float64, low=0.2, high=2.0):
+    generator = torch.Generator().manual_seed(0)
+    table = torch.rand(2, N, 2, generator=generator, dtype=torch.float64) * (high - low) + low
+    x = torch.rand(N, generator=generator, dtype=torch.float64) + 0.5
+    return table.to(dtype), x.to(dtype), torch.tensor(0.7, dtype=dtype)
+
+
+def interpreter(table):
+    found = find_interpreter(table.dtype)
+    assert found is not None
+    return found
+
+
+def with_tensors(code, table, x, c, cotangents):
+    table, c = table.clone().requires_grad_(), c.clone().requires_grad_()
+    found = code(table[0, :, 0], table[1, :, 1], x, c)
+    sources = [table, c]
+    slopes = torch.autograd.grad(found, sources, cotangents, materialize_grads=True)
+    return torch.stack(found).detach(), *slopes
+
+
+def with_symbols(code, table, x, c, cotangents):
+    c = c.clone().requires_grad_()
+    listing = Listing(x)
+    found = code(listing.leaf(0, 0), listing.leaf(1, 1), x, c)
+    program = Program(listing, listing.close(found), table, interpreter(table))
+    below, within = program.pull(torch.stack(cotangents))
+    slope = torch.zeros_like(c)
+    if within:
+        tensors, pulls = zip(*within, strict=True)
+        slope += torch.autograd.grad(tensors, c, pulls, materialize_grads=True)[0]
+    return program.values(), below, slope
+
+
+CODES = {
+    "sum": lambda u, v, x, c: u + v + x + c + 2,
+    "differences": lambda u, v, x, c: (u - v) * (x - u) * (u - x) * (2 - u) * (c - u) * (u - c),
+    "products": lambda u, v, x, c: u * v * x * 3 * c + 2 * (x * u) + c * v,
+    "quotients": lambda u, v, x, c: u / v + x / u + u / x + 2 / u + u / 3 + c / u + u / c,
+    "powers": lambda u, v, x, c: u**2 + u**3 + v**5 + u**-1 + v**-2 + u**0.5 + v**2.5 + u**1,
+    "numpy": lambda u, v, x, c: np.float64(2.0) * u + u * np.float32(3.0),
+    "signs": lambda u, v, x, c: -u + abs(v) - (+u),
+    "functions": lambda u, v, x, c: (
+        torch.sin(u) * torch.cos(v) + torch.exp(-u) * torch.log(v) + torch.sqrt(u) / torch.tanh(v)
+        + torch.sinh(u) * torch.cosh(v) + torch.reciprocal(u) + torch.abs(-v) + torch.square(u)
+        + torch.erf(u) * torch.erfc(v)
+    ),
+    "methods": lambda u, v, x, c: u.sin() + v.exp().log() + u.square() + v.tanh().abs(),
+    "of a tensor": lambda u, v, x, c: (
+        torch.mul(x, u) + torch.sub(x, v) + torch.div(x, torch.add(u, x))
+    ),
+    "of numbers in tensors": lambda u, v, x, c: torch.exp(c) * u + (c**2) * (x * c) * v,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
+def test_values_and_cotangents_are_those_of_autograd(code):
+    table, x, c = columns()
+    weights = [torch.linspace(-1, 1, N, dtype=torch.float64)]
+
+    def listed(*given):
+        return [code(*given)]
+
+    mine, theirs = (run(listed, table, x, c, weights) for run in (with_symbols, with_tensors))
+    for a, b in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "name", ["sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign", "exp"]
+)
+def test_functions_on_both_sides_of_zero(name):
+    table, x, c = columns(low=-30.0, high=30.0)
+
+    def code(u, v, x, c):
+        return [getattr(torch, name)(u)]
+
+    weights = [torch.ones(N, dtype=torch.float64)]
+    mine, theirs = (run(code, table, x, c, weights) for run in (with_symbols, with_tensors))
+    for a, b in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-15)
+
+
+def test_float32_is_as_exact_as_autograd():
+    table, x, c = columns()
+    weights = [torch.ones(N, dtype=torch.float64)]
+
+    def code(*given):
+        return [CODES["functions"](*given) * CODES["quotients"](*given)]
+
+    exact = with_tensors(code, table, x, c, weights)
+    narrow = [table.float(), x.float(), c.float(), [w.float() for w in weights]]
+    mine, theirs = (run(code, *narrow) for run in (with_symbols, with_tensors))
+    for a, b, reference in zip(mine, theirs, exact, strict=True):
+        unit = 1.2e-7 * reference.abs().max()
+        assert (a - reference).abs().max() <= 2 * (b - reference).abs().max() + unit
+
+
+def trees(depth):
+    if not depth:
+        return st.sampled_from(["u", "v", "x", "c", "1.5"])
+    smaller = trees(depth - 1)
+    unary = st.sampled_from(["torch.sin({})", "torch.tanh({})", "(-{})", "torch.exp(-({})**2)"])
+    binary = st.sampled_from(["({} + {})", "({} - {})", "({} * {})", "({} / (2 + ({})**2))"])
+    return st.one_of(
+        smaller,
+        st.builds(lambda f, a: f.format(a), unary, smaller.map(lambda a: f"(u + {a})")),
+        st.builds(lambda f, a, b: f.format(a, b), binary, smaller, smaller),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(4), trees(4))
+def test_any_expression_has_autograds_values_and_cotangents(first, second):
+    code = eval(f"lambda u, v, x, c: [u * ({first}), v + ({second})]", {"torch": torch})
+    table, x, c = columns()
+    weights = [torch.linspace(0, 1, N, dtype=torch.float64), torch.ones(N, dtype=torch.float64)]
+    mine, theirs = (run(code, table, x, c, weights) for run in (with_symbols, with_tensors))
+    for a, b in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-11 * (1 + float(b.abs().max())))
+
+
+def test_squares_and_what_they_pull():
+    table, x, _ = columns()
+    listing = Listing(x)
+    u, v = listing.leaf(0, 0), listing.leaf(1, 1)
+    program = Program(listing, listing.close([u * v, u - x]), table, interpreter(table))
+    values = torch.stack([table[0, :, 0] * table[1, :, 1], table[0, :, 0] - x])
+    factors = torch.tensor([0.5, 3.0], dtype=torch.float64)
+    torch.testing.assert_close(program.squares(), values.square().sum(1))
+    sums, (below, _) = program.pull_squares(factors)
+    torch.testing.assert_close(sums, values.square().sum(1))
+    torch.testing.assert_close(below, program.pull(factors[:, None] * values)[0])
+
+
+def test_steps_that_no_result_needs_leave_no_trace():
+    table, x, _ = columns()
+    table[0, 7, 0] = 0.0  # where the slope of a square root is infinite
+    listing = Listing(x)
+    u: Any = listing.leaf(0, 0)
+    torch.sqrt(u)
+    program = Program(listing, listing.close([u * 2]), table, interpreter(table))
+    below, _ = program.pull(torch.ones(1, N, dtype=torch.float64))
+    assert below[0, :, 0].eq(2).all()
+    assert below[1].eq(0).all()
+
+
+def test_a_column_in_strides_is_read_in_place():
+    table, _, _ = columns()
+    points = torch.arange(2.0 * N, dtype=torch.float64).view(N, 2)
+    listing = Listing(points[:, 1])
+    u = listing.leaf(0, 0) + points[:, 1]
+    program = Program(listing, listing.close([u]), table, interpreter(table))
+    torch.testing.assert_close(program.values()[0], table[0, :, 0] + points[:, 1])
+
+
+REFUSED = {
+    "a truth value": lambda u, x: bool(u),
+    "a number": lambda u, x: float(u),
+    "a comparison": lambda u, x: u > 0,
+    "equality": lambda u, x: u == u,
+    "an index": lambda u, x: u[0],
+    "a loop": lambda u, x: list(u),
+    "membership": lambda u, x: 1.0 in u,
+    "a reduction": lambda u, x: u.mean(),
+    "where": lambda u, x: torch.where(x > 1, u, x),
+    "an exponent": lambda u, x: u**u,
+    "a base": lambda u, x: 2**u,
+    "detach": lambda u, x: u.detach(),
+    "a keyword": lambda u, x: torch.add(u, u, alpha=2),
+    "another shape": lambda u, x: u + x[:, None],
+    "another length": lambda u, x: u + x[:1],
+    "another type": lambda u, x: u + x.to(torch.complex128),
+    "numpy": lambda u, x: np.sin(u),
+    "something else": lambda u, x: u + "1",
+}
+
+
+@pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
+def test_what_needs_values_is_refused(code):
+    _, x, _ = columns()
+    with pytest.raises((UntraceableError, TypeError)):
+        code(Listing(x).leaf(0, 0), x)
+
+
+def test_gradients_switched_off_within_the_code_are_refused():
+    _, x, _ = columns()
+    u: Any = Listing(x).leaf(0, 0)
+    with torch.no_grad(), pytest.raises(UntraceableError, match="switched"):
+        torch.sin(u)
+
+
+def test_a_column_that_changes_after_it_was_read_is_refused():
+    _, x, _ = columns()
+    listing = Listing(x)
+    y = x.clone()
+    u = listing.leaf(0, 0) * y
+    y.mul_(2)
+    with pytest.raises(UntraceableError, match="in place"):
+        listing.close([u])
+
+
+def test_a_symbol_tells_what_a_tensor_would():
+    _, x, _ = columns()
+    u: Any = Listing(x).leaf(0, 0)
+    assert (u.shape, len(u), u.ndim, u.dtype, u.device) == (x.shape, N, 1, x.dtype, x.device)
+    assert (torch.zeros_like(u), torch.ones_like(u), u**0) == (0, 1, 1)
