@@ -3,7 +3,7 @@
 from pinnsig.activations.algebra import Scaled, Stretched, Sum
 from pinnsig.activations.base import MAX_ORDER, Activation
 from pinnsig.activations.expressions import build_activation, parse_activation, parse_function
-from pinnsig.activations.joined import join, skeleton
+from pinnsig.activations.joined import join, structure
 from pinnsig.activations.library import (
     Arctan,
     Erf,
@@ -50,10 +50,10 @@ __all__ = [
     "parse_activation",
     "parse_function",
     "register_activation",
-    "skeleton",
     "softsign",
     "softsign1",
     "softsign2",
     "softsign3",
+    "structure",
     "tanh",
 ]

@@ -21,23 +21,23 @@ from pinnsig.activations.base import Activation
 LARGEST = 1e6  # of a factor that is joined: its fifth power is far from float32's overflow
 
 
-def skeleton(activation: Activation) -> Hashable:
+def structure(activation: Activation) -> Hashable:
     """What is left of an activation without its factors; those with the same can be joined."""
     if type(activation) is Sum:
-        return tuple(skeleton(term) for term in activation.terms)
+        return tuple(structure(term) for term in activation.terms)
     for kind in (Scaled, Stretched):
         if _is(activation, kind):
-            return skeleton(activation.inner)  # pyright: ignore[reportAttributeAccessIssue]
+            return structure(activation.inner)  # pyright: ignore[reportAttributeAccessIssue]
     return activation
 
 
 def join(activations: Sequence[Activation]) -> Activation | None:
-    """Activations of one skeleton as one, the m-th of which acts on x[m]; None of several ones.
+    """Activations of one structure as one, the m-th of which acts on x[m]; None of several ones.
 
     Factors keep their order, and one that a member lacks is 1, so that the arithmetic is that of
     the members' own functions.
     """
-    if len({skeleton(activation) for activation in activations}) > 1:
+    if len({structure(activation) for activation in activations}) > 1:
         return None
     return _join(activations, itertools.count())
 

@@ -74,7 +74,7 @@ class ImageSet:
         return found.hexdigest()
 
 
-Parts = tuple[tuple[Bytes, Bytes], tuple[Bytes, Bytes] | None]
+RunComponents = tuple[tuple[Bytes, Bytes], tuple[Bytes, Bytes] | None]
 """Pixels and labels to train on, and to test on."""
 
 
@@ -90,7 +90,7 @@ class Source:
         counts: how many images of each class it has for training, and for testing.
     """
 
-    read: Callable[[Path], Parts | None]
+    read: Callable[[Path], RunComponents | None]
     folders: tuple[str, ...]
     files: str
     shape: tuple[int, ...]
@@ -148,7 +148,7 @@ def _roots(data: str | Path | None) -> list[Path]:
     return [*([Path(os.path.expanduser(named))] if named else []), SYSTEM]  # noqa: PTH111
 
 
-def _checked(name: str, source: Source, found: Parts, folder: Path) -> ImageSet:
+def _checked(name: str, source: Source, found: RunComponents, folder: Path) -> ImageSet:
     parts: list[Images | None] = []
     notices = []
     size = int(np.prod(source.shape))
@@ -194,7 +194,7 @@ def _present(folder: Path, name: str) -> Path | None:
     return None
 
 
-def _read_idx_set(folder: Path) -> Parts | None:
+def _read_idx_set(folder: Path) -> RunComponents | None:
     parts = []
     for images, labels in IDX_FILES:
         paths = _present(folder, images), _present(folder, labels)
@@ -206,10 +206,10 @@ def _read_idx_set(folder: Path) -> Parts | None:
 
 def _read_cifar(
     train: Sequence[str], test: str, suffix: str, labels: int, key: str
-) -> Callable[[Path], Parts | None]:
+) -> Callable[[Path], RunComponents | None]:
     """How CIFAR is read, in the version that is there."""
 
-    def read(folder: Path) -> Parts | None:
+    def read(folder: Path) -> RunComponents | None:
         for ending, reader, how in (
             (suffix, read_cifar_binary, labels), ("", read_cifar_python, key),
         ):  # fmt: skip

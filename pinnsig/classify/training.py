@@ -19,7 +19,7 @@ from pinnsig.classify.elementwise import BlockedAdam
 from pinnsig.classify.networks import Classifiers, Shape
 from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.splits import split
-from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
 from pinnsig.core.seeds import weight_generator
@@ -327,7 +327,7 @@ class _Step:
     def __init__(self, training: Training, chosen: Tensor) -> None:
         self.training = training
         self.chosen = chosen.clone()
-        self.recorded = Recorded(self._work, training.device)
+        self.recorded = GraphedCallable(self._work, training.device)
 
     def __call__(self, chosen: Tensor) -> Tensor:
         """Train on the chosen images, (M, B); return losses, (M,)."""

@@ -19,7 +19,7 @@ from pinnsig.cli.showing import print_coefficients
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.core.paths import plain
 from pinnsig.problem import Problem
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.settings import PRESETS, PURPOSES, read_config
@@ -191,7 +191,7 @@ class _Talk(Callback):
         self.signal: int | None = None
         self.path: Path | None = None
 
-    def started(self, parts: Parts, path: Path) -> None:
+    def started(self, parts: RunComponents, path: Path) -> None:
         """See `Callback.started`."""
         self.path = path
         if not self.quiet:
@@ -228,7 +228,7 @@ class _Talk(Callback):
             click.echo(f"go on with: pinnsig resume {result.path}", err=True)
 
 
-def header(parts: Parts, chosen: bool) -> str:
+def header(parts: RunComponents, chosen: bool) -> str:
     """What is about to be trained, and why with this preset."""
     s = parts.settings
     why = "as asked" if chosen else "the default"

@@ -8,7 +8,7 @@ from torch import Tensor
 WARM_UP = 3  # as torch advises, so that nothing is allocated or compiled while recording
 
 
-class Recorded:
+class GraphedCallable:
     """A function without arguments whose GPU work is replayed as a CUDA graph.
 
     The function reads and writes the same tensors each time, and asks the host for nothing. The

@@ -2,9 +2,9 @@
 
 from pinnsig.derivatives.engine import (
     ENGINES,
-    Carried,
     Engine,
     Features,
+    ForwardPass,
     choose_engine,
     column_jets,
     coordinate_jets,
@@ -15,7 +15,7 @@ from pinnsig.derivatives.engine import (
 )
 from pinnsig.derivatives.jet import Jet
 from pinnsig.derivatives.plan import Plan, parse_partial, partial_name
-from pinnsig.derivatives.symbols import Listing, Symbol
+from pinnsig.derivatives.symbols import Symbol, Trace
 
 # engines register themselves, in order of preference
 from pinnsig.derivatives.fused import FusedEngine  # isort: skip
@@ -24,16 +24,16 @@ from pinnsig.derivatives.nested import NestedEngine  # isort: skip
 
 __all__ = [
     "ENGINES",
-    "Carried",
     "Engine",
     "Features",
+    "ForwardPass",
     "FusedEngine",
     "Jet",
     "JetsEngine",
-    "Listing",
     "NestedEngine",
     "Plan",
     "Symbol",
+    "Trace",
     "choose_engine",
     "column_jets",
     "coordinate_jets",

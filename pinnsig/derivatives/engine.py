@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from pinnsig.core.errors import DerivativeError, SettingsError
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
-from pinnsig.derivatives.symbols import Listing, Symbol
+from pinnsig.derivatives.symbols import Symbol, Trace
 from pinnsig.networks import Stack
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
 """Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
 
 
-class Carried:
+class ForwardPass:
     """Partials that were carried through a network, and the way back to what they depend on.
 
     The network's own graph stays behind `table`, so that a loss is differentiated in two steps:
@@ -89,7 +89,7 @@ class Engine(ABC):
         points: Tensor,
         plan: Plan,
         inputs: Tensor | None = None,
-    ) -> Carried:
+    ) -> ForwardPass:
         """The partials with the way back; arguments as for `partials`.
 
         Args:
@@ -97,9 +97,9 @@ class Engine(ABC):
             inputs: partials of the network's inputs, shape (K, N, inputs), where they are known.
         """
         del inputs
-        return Carried(network.parameters(), self.partials(network, features, points, plan))
+        return ForwardPass(network.parameters(), self.partials(network, features, points, plan))
 
-    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """Partials of several networks, each at as many points of its own.
 
         Args:
@@ -153,10 +153,10 @@ def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
     return [_leaf(rows, plan, rows[0]) for rows in map(torch.unbind, table.unbind(2))]
 
 
-def symbol_jets(listing: Listing, outputs: int, plan: Plan) -> list[Jet]:
+def symbol_jets(trace: Trace, outputs: int, plan: Plan) -> list[Jet]:
     """The same with symbols in the place of numbers."""
     every = range(len(plan))
-    return [_leaf([listing.leaf(k, j) for k in every], plan, listing.like) for j in range(outputs)]
+    return [_leaf([trace.leaf(k, j) for k in every], plan, trace.like) for j in range(outputs)]
 
 
 def _leaf(rows: Sequence[Tensor] | Sequence[Symbol], plan: Plan, like: Tensor) -> Jet:

@@ -25,14 +25,14 @@ class LayerKernel:
             order: highest derivative of the activation to give back.
 
         Returns:
-            Derivatives at h[0], as `again` and `backward` want to have them.
+            Derivatives at h[0], as `recompute` and `backward` want to have them.
         """
         h[0] += bias
         f = self.activation.derivatives(h[0], order)
-        self.again(h, f, z)
+        self.recompute(h, f, z)
         return f
 
-    def again(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
+    def recompute(self, h: Tensor, f: Derivatives, z: Tensor) -> None:
         """Write the activated stack to z once more, from what `forward` left."""
         z[0] = f[0]
         if len(self.plan) > 1:

@@ -31,7 +31,7 @@ class UntraceableError(Exception):
     """Something is asked of a symbol that only values can answer."""
 
 
-class Listing:
+class Trace:
     """The steps of a program while they are written down.
 
     Args:
@@ -41,7 +41,7 @@ class Listing:
         steps: each one's value is a column of N numbers.
         numbers: constants of the program.
         columns: tensors of shape (N,) that it reads.
-        graded: which number is which tensor of shape () that gradients flow into.
+        differentiable: which number is which tensor of shape () that gradients flow into.
     """
 
     def __init__(self, like: Tensor) -> None:
@@ -50,7 +50,7 @@ class Listing:
         self.steps: list[Step] = []
         self.numbers: list[float] = []
         self.columns: list[Tensor] = []
-        self.graded: dict[int, Tensor] = {}
+        self.differentiable: dict[int, Tensor] = {}
         self._places: dict[Step, int] = {}
         self._given: list[Tensor] = []  # the columns as the code has them
         self._versions: list[int] = []
@@ -77,14 +77,14 @@ class Listing:
         elif isinstance(value, Tensor) and value.ndim == 0 and value.is_floating_point():
             self.numbers.append(float(value.detach()))
             if value.requires_grad and self.with_gradient:
-                self.graded[len(self.numbers) - 1] = value
+                self.differentiable[len(self.numbers) - 1] = value
         else:
             return None
         return len(self.numbers) - 1
 
     def column(self, value: Any) -> int:
         """The step that reads a column, or that a symbol stands for."""
-        if isinstance(value, Symbol) and value.listing is self:
+        if isinstance(value, Symbol) and value.trace is self:
             return value.place
         like = self.like
         if (
@@ -113,37 +113,37 @@ class Listing:
 class Symbol:
     """The value of a step: what a tensor of shape (N,) would be, without its numbers."""
 
-    __slots__ = ("listing", "place")
+    __slots__ = ("place", "trace")
     ndim = 1
     requires_grad = True
     __array_ufunc__ = None  # numpy's numbers leave the arithmetic to it
 
-    def __init__(self, listing: Listing, place: int) -> None:
-        self.listing, self.place = listing, place
+    def __init__(self, trace: Trace, place: int) -> None:
+        self.trace, self.place = trace, place
 
     @property
     def shape(self) -> torch.Size:
         """(N,)."""
-        return self.listing.like.shape
+        return self.trace.like.shape
 
     @property
     def dtype(self) -> torch.dtype:
         """The columns' type."""
-        return self.listing.like.dtype
+        return self.trace.like.dtype
 
     @property
     def device(self) -> torch.device:
         """The columns' device."""
-        return self.listing.like.device
+        return self.trace.like.device
 
     def __len__(self) -> int:
-        return self.listing.like.shape[0]
+        return self.trace.like.shape[0]
 
     def _with(self, name: str, other: Any) -> "Symbol":
-        number = self.listing.number(other)
+        number = self.trace.number(other)
         if number is not None:
-            return self.listing.add(f"{name}_number", self.place, number)
-        return self.listing.add(name, self.place, self.listing.column(other))
+            return self.trace.add(f"{name}_number", self.place, number)
+        return self.trace.add(name, self.place, self.trace.column(other))
 
     def __add__(self, other: Any) -> "Symbol":
         return self._with("add", other)
@@ -163,24 +163,24 @@ class Symbol:
     def __sub__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return self + -other
-        return self.listing.add("sub", self.place, self.listing.column(other))
+        return self.trace.add("sub", self.place, self.trace.column(other))
 
     def __rsub__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return -self + other
-        return self.listing.add("sub", self.listing.column(other), self.place)
+        return self.trace.add("sub", self.trace.column(other), self.place)
 
     def __truediv__(self, other: Any) -> "Symbol":
         if isinstance(other, Tensor) and other.ndim == 0:
             return self * other.reciprocal()
         if _is_number(other):
             return self * (1.0 / other if other else math.inf)
-        return self.listing.add("div", self.place, self.listing.column(other))
+        return self.trace.add("div", self.place, self.trace.column(other))
 
     def __rtruediv__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return self.apply("reciprocal") * other
-        return self.listing.add("div", self.listing.column(other), self.place)
+        return self.trace.add("div", self.trace.column(other), self.place)
 
     def __pow__(self, exponent: Any) -> "Symbol | float":
         if not isinstance(exponent, NUMBERS):
@@ -191,13 +191,13 @@ class Symbol:
             return (self, self * self, self * self * self)[int(float(exponent)) - 1]
         if exponent in (0.5, -1):
             return self.apply("sqrt" if exponent > 0 else "reciprocal")
-        number = self.listing.number(exponent)
+        number = self.trace.number(exponent)
         assert number is not None
-        return self.listing.add("pow_number", self.place, number)
+        return self.trace.add("pow_number", self.place, number)
 
     def apply(self, name: str) -> "Symbol":
         """One of the functions in `UNARY` of it."""
-        return self.listing.add(name, self.place)
+        return self.trace.add(name, self.place)
 
     def __abs__(self) -> "Symbol":
         return self.apply("abs")

@@ -126,21 +126,21 @@ class LayerTape(Tape):
         self, cotangent: Tensor, note: Callable[[Tensor, Tensor], None], inputs: bool
     ) -> Tensor | None:
         """Each layer, last first, gets noted with the gradient in its h and the z it took in."""
-        z, *turns = self.scratch
+        z, *buffers = self.scratch
         grad = cotangent
         for i in reversed(range(len(self.layers) + 1)):
             if i:  # z is worked out again from h: that is quicker than fetching it from memory
-                self.kernel.again(*self.layers[i - 1], _partials(z))
+                self.kernel.recompute(*self.layers[i - 1], _partials(z))
             note(grad, z if i else self.inputs)
             if i:
-                below = turns[i % 2]
+                below = buffers[i % 2]
                 self.product(_rows(grad), self.weights[2 * i], out=_rows(below))
                 self.kernel.backward(_partials(below), *self.layers[i - 1])
                 grad = below
         return grad @ self.weights[0] if inputs else None
 
 
-class TapesInTurn(Tape):
+class SequentialTapes(Tape):
     """Passes through several networks, one after another, as one with a dimension of members."""
 
     def __init__(self, tapes: Sequence[Tape]) -> None:

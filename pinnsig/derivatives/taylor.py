@@ -10,15 +10,15 @@ from pinnsig.activations import Activation
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives.compiled import CompiledTape, find_library
 from pinnsig.derivatives.engine import (
-    Carried,
     Engine,
     Features,
+    ForwardPass,
     input_partials,
     register_engine,
 )
 from pinnsig.derivatives.kernels import LayerKernel
 from pinnsig.derivatives.plan import Plan
-from pinnsig.derivatives.tape import LayerTape, Tape, TapesInTurn
+from pinnsig.derivatives.tape import LayerTape, SequentialTapes, Tape
 from pinnsig.networks import FFNN, Stack
 
 
@@ -50,7 +50,7 @@ def make_stack_tape(stack: Stack, plan: Plan, inputs: Tensor) -> Tape:
             if library is not None
         ]
         if len(found) == len(stack):
-            return TapesInTurn(found)
+            return SequentialTapes(found)
     return LayerTape(inputs, stack.weights, LayerKernel(stack.activation, plan), True)
 
 
@@ -80,7 +80,7 @@ class _Propagate(torch.autograd.Function):
         return None, None, below, *shaped
 
 
-class _Taped(Carried):
+class _Taped(ForwardPass):
     """Partials with their tape, without autograd between."""
 
     def __init__(self, network: FFNN, plan: Plan, inputs: Tensor) -> None:
@@ -91,7 +91,7 @@ class _Taped(Carried):
     def add_gradient(
         self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:
-        """See `Carried.add_gradient`."""
+        """See `ForwardPass.add_gradient`."""
         moved = self.inputs.requires_grad
         below = self.tape.add_gradient(cotangent, into, moved)
         if not moved:
@@ -99,7 +99,7 @@ class _Taped(Carried):
         return torch.autograd.grad(self.inputs, leaves, below, allow_unused=True)
 
 
-class _TapedStack(Carried):
+class _TapedStack(ForwardPass):
     """The same for several networks, whose points stand one network after another."""
 
     def __init__(self, stack: Stack, plan: Plan, inputs: Tensor) -> None:
@@ -114,7 +114,7 @@ class _TapedStack(Carried):
     def add_gradient(
         self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:
-        """See `Carried.add_gradient`; inputs that depend on leaves are not for stacks."""
+        """See `ForwardPass.add_gradient`; inputs that depend on leaves are not for stacks."""
         self.tape.add_gradient(self._apart(cotangent), into, False)
         return (None,) * len(leaves)
 
@@ -146,7 +146,7 @@ class JetsEngine(Engine):
         points: Tensor,
         plan: Plan,
         inputs: Tensor | None = None,
-    ) -> Carried:
+    ) -> ForwardPass:
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
             return super().carry(network, features, points, plan)
@@ -154,7 +154,7 @@ class JetsEngine(Engine):
             inputs = input_partials(features, points, plan)
         return _Taped(self._start(network), plan, inputs)
 
-    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """See `Engine.carry_stack`."""
         return _TapedStack(stack, plan, inputs)
 

@@ -95,7 +95,7 @@ def _require_memory(
 
 
 class Stack:
-    """M networks of one shape and one skeleton of activation side by side, to be carried together.
+    """M networks of one shape and one structure of activation side by side, to be carried together.
 
     Args:
         networks: the members.

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from pinnsig.activations import skeleton
-from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.activations import structure
+from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.threads import balance, run_shares
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of
@@ -43,7 +43,7 @@ def batch_key(objective: Objective) -> Hashable | None:
     return (
         # a user's file is imported anew by each run, so that its class is another one
         (type(problem).__module__, type(problem).__qualname__, repr(problem.values())),
-        (type(engine), skeleton(network.activation)),
+        (type(engine), structure(network.activation)),
         (values.dtype, values.device, tuple(weight.shape for weight in network.weights)),
         tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in blocks),
     )
@@ -130,7 +130,7 @@ class Batch:
         places = {block.name: place for place, block in enumerate(first.blocks)}
         self.means = first.means
         self.chunks = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
-        self.recorded = Recorded(self._run, self.values.device)
+        self.recorded = GraphedCallable(self._run, self.values.device)
 
     def evaluate(self, weights: Sequence[Weights]) -> list[Evaluation]:
         """Set every member's `flat.gradient`, with the weights of each."""
@@ -189,7 +189,7 @@ class Batch:
         carried = self.engine.carry_stack(self.stack, inputs, block.plan)
         residuals = self.residuals.at(chunk, carried.table, bound, ())
         values = residuals.values.unflatten(1, (len(self.objectives), -1))
-        table, _ = residuals.pull((factors.to(values).T.unsqueeze(2) * values).flatten(1))
+        table, _ = residuals.pullback((factors.to(values).T.unsqueeze(2) * values).flatten(1))
         if table is not None:
             carried.add_gradient(table, slopes, ())
         sums = values.square().sum(2, dtype=factors.dtype).T

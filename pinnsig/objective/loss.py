@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.parameters import FlatParameters
 from pinnsig.derivatives import Engine, choose_engine
 from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
@@ -16,7 +16,7 @@ from pinnsig.model.fields import fields_at
 from pinnsig.objective.blocks import BoundTerms, make_blocks
 from pinnsig.objective.chunks import Chunk
 from pinnsig.objective.passes import Passes
-from pinnsig.objective.residuals import Found, Residuals
+from pinnsig.objective.residuals import Cotangents, Residuals
 from pinnsig.objective.weights import Weights, term_weights
 from pinnsig.problem import Sites
 
@@ -125,7 +125,7 @@ class Objective:
         weights = weights or self.weights
         return evaluation(self.mean_squares(None, self.chunks(), weights), weights)
 
-    def changed(
+    def rebuild(
         self, sites: Mapping[str, Sites] | None = None, dtype: torch.dtype | None = None
     ) -> "Objective":
         """The same loss of the same model at other points, or in another precision.
@@ -204,17 +204,21 @@ class Objective:
         """
         factors = 2 * weights.terms * self.means  # half the slope of a square
 
-        def take(chunk: Chunk, residuals: Residuals, pulling: bool) -> tuple[Tensor, Found | None]:
+        def take(
+            chunk: Chunk, residuals: Residuals, backward: bool
+        ) -> tuple[Tensor, Cotangents | None]:
             own = factors[chunk.terms].expand(residuals.count)
             if weights.points is None or chunk.block is not self.blocks[0]:
-                squares, found = residuals.squares(own, pulling)
+                squares, found = residuals.squares(own, backward)
                 return squares.expand(2, -1), found
             values = residuals.values
             minimised = values * weights.points[chunk.span].square()
             if sizes is not None:
                 sizes[chunk.span] = values.norm(dim=0)
             both = torch.stack([values.square(), values * minimised]).sum(2, dtype=own.dtype)
-            pulled = residuals.pull(own.to(values).unsqueeze(1) * minimised) if pulling else None
+            pulled = (
+                residuals.pullback(own.to(values).unsqueeze(1) * minimised) if backward else None
+            )
             return both, pulled
 
         return self.passes.run(gradient, chunks, take) * self.means
@@ -233,7 +237,7 @@ class _Work:
         self.weights = Weights(like.terms.clone(), points)
         self.sizes = None if points is None else torch.zeros_like(points)
         self.objective = weakref.proxy(objective)  # which holds this
-        self.recorded = Recorded(self._run, like.terms.device)
+        self.recorded = GraphedCallable(self._run, like.terms.device)
 
     def _run(self) -> Tensor:
         o = self.objective

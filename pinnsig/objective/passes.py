@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.threads import balance, run_shares
-from pinnsig.derivatives import Carried, Engine
+from pinnsig.derivatives import Engine, ForwardPass
 from pinnsig.model import Model
 from pinnsig.model.fields import features_of
 from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
-from pinnsig.objective.residuals import Evaluator, Found, Residuals
+from pinnsig.objective.residuals import Cotangents, Evaluator, Residuals
 
-Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Found | None]]
+Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Cotangents | None]]
 """What is made of a chunk's residuals; see `Passes.run`."""
 
 
@@ -110,14 +110,14 @@ class Passes:
             gradient[i] *= slope
 
 
-def _add(found: Found, carried: Carried, leaves: Sequence[Tensor], slope: Tensor) -> None:
+def _add(found: Cotangents, carried: ForwardPass, leaves: Sequence[Tensor], slope: Tensor) -> None:
     """Add to `slope` what cotangents of table and leaves mean to parameters and leaves."""
     table, direct = found
     behind = len(slope) - len(leaves)
     through: Sequence[Tensor | None] = ()
     if table is not None:
         through = carried.add_gradient(table, slope[:behind], leaves)
-    for pulls in (direct, through):
-        for i, value in enumerate(pulls, start=behind):
+    for cotangents in (direct, through):
+        for i, value in enumerate(cotangents, start=behind):
             if value is not None:
                 slope[i] += value

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.derivatives import Jet, Listing, output_jets, symbol_jets
-from pinnsig.derivatives.compiled import Program, Pulled, find_interpreter
+from pinnsig.derivatives import Jet, Trace, output_jets, symbol_jets
+from pinnsig.derivatives.compiled import Program, ProgramCotangents, find_interpreter
 from pinnsig.model.fields import fields_of
 from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk
 from pinnsig.problem import Problem
 
-Found = tuple[Tensor | None, Sequence[Tensor | None]]
+Cotangents = tuple[Tensor | None, Sequence[Tensor | None]]
 
 
 class Residuals(ABC):
@@ -33,16 +33,16 @@ class Residuals(ABC):
         """Shape (R, N), outside autograd."""
 
     @abstractmethod
-    def pull(self, cotangents: Tensor) -> Found:
+    def pullback(self, cotangents: Tensor) -> Cotangents:
         """Cotangents of the table and of the leaves, from those of the residuals, (R, N)."""
 
     @abstractmethod
-    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
+    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
         """Sums of squares, shape (R,), and if wanted what factors times the residuals pull.
 
         Args:
             factors: shape (R,), of the type that squares are summed in.
-            pulling: whether anything is pulled.
+            backward: whether anything is pulled.
         """
 
 
@@ -111,15 +111,15 @@ class Evaluator:
         return len(some) > 0 and self._trace(some, table, bound) is not None
 
     def _trace(self, chunk: Chunk, table: Tensor, bound: BoundTerms) -> Program | None:
-        listing = Listing(chunk.points[:, 0])
+        trace = Trace(chunk.points[:, 0])
         assert self.interpreter is not None
         try:
-            found = self._run(chunk, symbol_jets(listing, table.shape[2], chunk.block.plan), bound)
-            results = listing.close(found)
+            found = self._run(chunk, symbol_jets(trace, table.shape[2], chunk.block.plan), bound)
+            results = trace.close(found)
         except Exception as error:  # also a fault of the code, which shows with tensors, too
             self._reasons.setdefault(chunk.block.name, str(error))
             return None
-        return Program(listing, results, table.detach().contiguous(), self.interpreter)
+        return Program(trace, results, table.detach().contiguous(), self.interpreter)
 
 
 class _Graphed(Residuals):
@@ -134,23 +134,23 @@ class _Graphed(Residuals):
         """See `Residuals.values`."""
         return torch.stack([r.detach() for r in self.found])
 
-    def pull(self, cotangents: Tensor) -> Found:
-        """See `Residuals.pull`."""
+    def pullback(self, cotangents: Tensor) -> Cotangents:
+        """See `Residuals.pullback`."""
         # a residual may depend on nothing that is trained
         moved = [(r, c) for r, c in zip(self.found, cotangents, strict=True) if r.requires_grad]
         if not moved:
             return None, [None] * (len(self.sources) - 1)
-        found, pulls = zip(*moved, strict=True)
-        table, *direct = torch.autograd.grad(found, self.sources, pulls, allow_unused=True)
+        found, below = zip(*moved, strict=True)
+        table, *direct = torch.autograd.grad(found, self.sources, below, allow_unused=True)
         return table, direct
 
-    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
+    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
         """See `Residuals.squares`."""
         values = self.values
         sums = values.square().sum(1, dtype=factors.dtype)
-        if not pulling:
+        if not backward:
             return sums, None
-        return sums, self.pull(factors.to(values).unsqueeze(1) * values)
+        return sums, self.pullback(factors.to(values).unsqueeze(1) * values)
 
 
 class _Programmed(Residuals):
@@ -165,20 +165,20 @@ class _Programmed(Residuals):
         """See `Residuals.values`."""
         return self.program.values()
 
-    def pull(self, cotangents: Tensor) -> Found:
-        """See `Residuals.pull`."""
-        return self._further(self.program.pull(cotangents))
+    def pullback(self, cotangents: Tensor) -> Cotangents:
+        """See `Residuals.pullback`."""
+        return self._further(self.program.pullback(cotangents))
 
-    def squares(self, factors: Tensor, pulling: bool) -> tuple[Tensor, Found | None]:
+    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
         """See `Residuals.squares`."""
-        if not pulling:
+        if not backward:
             return self.program.squares(), None
-        sums, pulled = self.program.pull_squares(factors)
+        sums, pulled = self.program.pullback_squares(factors)
         return sums, self._further(pulled)
 
-    def _further(self, pulled: Pulled) -> Found:
+    def _further(self, pulled: ProgramCotangents) -> Cotangents:
         table, within = pulled
         if not within:
             return table, [None] * len(self.leaves)
-        tensors, pulls = zip(*within, strict=True)
-        return table, torch.autograd.grad(tensors, self.leaves, pulls, allow_unused=True)
+        tensors, cotangents = zip(*within, strict=True)
+        return table, torch.autograd.grad(tensors, self.leaves, cotangents, allow_unused=True)

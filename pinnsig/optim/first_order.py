@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from pinnsig.core.cuda_graphs import Recorded
+from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.errors import SettingsError
 from pinnsig.optim.base import LIMIT, Gradient, Optimizer, Step, Steps
 
@@ -117,13 +117,13 @@ class _Update:
         self.theta, self.mean, self.square = theta, mean, square
         self.numbers = theta.new_empty(len(optimizer.numbers()))
         self.gradient: Tensor | None = None
-        self.recorded = Recorded(self._work, theta.device)
+        self.recorded = GraphedCallable(self._work, theta.device)
 
     def __call__(self, gradient: Tensor) -> None:
         """Move theta by a gradient."""
         if gradient is not self.gradient:  # a recording reads one tensor only
             self.gradient = gradient
-            self.recorded = Recorded(self._work, self.theta.device)
+            self.recorded = GraphedCallable(self._work, self.theta.device)
         self.numbers.copy_(torch.tensor(self.optimizer.numbers(), dtype=torch.float64))
         self.recorded()
 

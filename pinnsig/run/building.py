@@ -27,7 +27,7 @@ FEWEST_STEPS, FINE_STEPS = 1e3, 1e5  # positions on an interval: refused below, 
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunComponents:
     """What settings stand for.
 
     Attributes:
@@ -43,7 +43,7 @@ class Parts:
     notices: tuple[str, ...]
 
 
-def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
+def build(settings: Settings, problem: type[Problem] | None = None) -> RunComponents:
     """Make everything but points and optimisers; nothing is written or trained.
 
     Args:
@@ -80,7 +80,8 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> Parts:
         set=made.values(),
     )
     notices += [*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings)]
-    return Parts(settings, made, activation, initializer, Model(made, network), tuple(notices))
+    model = Model(made, network)
+    return RunComponents(settings, made, activation, initializer, model, tuple(notices))
 
 
 def _resolution_notices(settings: Settings, problem: Problem) -> Iterator[str]:
@@ -143,7 +144,7 @@ def _is_hard(wanted: str, problem: Problem) -> bool:
     return wanted != "no" and problem.has("hard_ansatz")
 
 
-def _check_hard(parts: Parts) -> None:
+def _check_hard(parts: RunComponents) -> None:
     """Refuse an ansatz that does not meet the conditions which it takes the place of.
 
     Raises:
@@ -179,7 +180,7 @@ def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str
 
 
 def build_objective(
-    parts: Parts, engine: str | None = None, sites: Mapping[str, Sites] | None = None
+    parts: RunComponents, engine: str | None = None, sites: Mapping[str, Sites] | None = None
 ) -> Objective:
     """The loss at the points that the settings ask for.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pinnsig.core.errors import PinnsigError, TrainingError
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.training import PhaseReport, Record, Watcher
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Callback(Watcher):
 
     optional: ClassVar[bool] = False
 
-    def started(self, parts: Parts, path: Path) -> None:
+    def started(self, parts: RunComponents, path: Path) -> None:
         """Once everything is checked, before training; `path` is the run directory."""
 
     def interrupting(self, number: int) -> None:
@@ -43,7 +43,7 @@ class Callbacks(Callback):
     def __init__(self, members: Sequence[Callback]) -> None:
         self.members = list(members)
 
-    def started(self, parts: Parts, path: Path) -> None:
+    def started(self, parts: RunComponents, path: Path) -> None:
         """See `Callback.started`."""
         self._tell("started", parts, path)
 

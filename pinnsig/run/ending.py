@@ -14,7 +14,7 @@ from pinnsig.core.errors import PinnsigError, RunError, TrainingError
 from pinnsig.core.memory import in_words
 from pinnsig.model.evaluation import Comparison, compare
 from pinnsig.objective import Objective
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callbacks
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS, trim_checkpoint
 from pinnsig.run.directory import RunDirectory
@@ -24,7 +24,7 @@ from pinnsig.run.loading import WEIGHTS
 from pinnsig.run.results import Losses, Result, result_data, true_losses
 from pinnsig.training import INTERRUPTED, Outcome, Trainer
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Ending:
         keep_checkpoint: whether a finished run keeps all of a large checkpoint.
     """
 
-    parts: Parts
+    parts: RunComponents
     trainer: Trainer
     callbacks: Callbacks
     directory: RunDirectory
@@ -94,7 +94,7 @@ class Ending:
         parts, objective = self.parts, self.trainer.objective
         failures: list[str] = []
 
-        def attempt(what: str, call: Callable[[], Found], otherwise: Found) -> Found:
+        def attempt(what: str, call: Callable[[], Value], otherwise: Value) -> Value:
             try:
                 return call()
             except Exception as error:  # the problem's own code, memory: training is done

@@ -7,7 +7,7 @@ from pinnsig.core.errors import DeviceError, SettingsError
 from pinnsig.core.memory import require
 from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
 from pinnsig.problem import Sites
-from pinnsig.run.building import Parts, run_sites
+from pinnsig.run.building import RunComponents, run_sites
 from pinnsig.run.settings import PhaseSettings
 from pinnsig.sampling import COORDINATE_BYTES, draw_inside
 from pinnsig.training import DrawInside, Fresh, NewPoints, Phase, ResidualBased
@@ -16,7 +16,7 @@ from pinnsig.training.weighting import WEIGHTINGS, Weighting
 EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
 
 
-def build_phases(parts: Parts) -> list[Phase]:
+def build_phases(parts: RunComponents) -> list[Phase]:
     """The phases that the settings ask for; they draw points by the run's own sampler and seed.
 
     Raises:
@@ -26,7 +26,7 @@ def build_phases(parts: Parts) -> list[Phase]:
     return [_phase(parts, phase) for phase in parts.settings.phase_list()]
 
 
-def build_weighting(parts: Parts) -> Weighting | None:
+def build_weighting(parts: RunComponents) -> Weighting | None:
     """The scheme that finds loss weights, if there is one."""
     settings = parts.settings
     if settings.weighting == "none":
@@ -34,7 +34,7 @@ def build_weighting(parts: Parts) -> Weighting | None:
     return WEIGHTINGS[settings.weighting](settings.weighting_every)
 
 
-def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
+def _phase(parts: RunComponents, phase: PhaseSettings) -> Phase:
     if phase.dtype == "float64" and torch.device(parts.settings.device).type == "mps":
         raise DeviceError("device mps has no float64: leave dtype out of the phases")
     if phase.error is not None and not parts.problem.has("solution"):
@@ -57,7 +57,7 @@ def _phase(parts: Parts, phase: PhaseSettings) -> Phase:
     )
 
 
-def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
+def _optimizer(parts: RunComponents, phase: PhaseSettings) -> Optimizer:
     kind = OPTIMIZERS[phase.optimizer]
     if issubclass(kind, FirstOrder):
         return kind(phase.lr or kind.rate_factor * parts.settings.lr, **phase.options)
@@ -66,7 +66,7 @@ def _optimizer(parts: Parts, phase: PhaseSettings) -> Optimizer:
     return kind(**phase.options)
 
 
-def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
+def _new_points(parts: RunComponents, phase: PhaseSettings) -> NewPoints | None:
     s = parts.settings
     kind = phase.points or ("fresh" if phase.every else None)
     if kind in (None, "fresh"):
@@ -99,7 +99,7 @@ def _new_points(parts: Parts, phase: PhaseSettings) -> NewPoints | None:
     )
 
 
-def _require_memory(parts: Parts, phase: PhaseSettings, chosen: int) -> None:
+def _require_memory(parts: RunComponents, phase: PhaseSettings, chosen: int) -> None:
     """Refuse more candidates, or added points in the end, than memory holds."""
     dimensions = parts.problem.domain.dimensions
     candidates = phase.candidates or 10 * chosen

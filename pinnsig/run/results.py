@@ -10,7 +10,7 @@ import torch
 
 from pinnsig.model.evaluation import Comparison, max_error, relative_l2
 from pinnsig.objective import Objective
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.judging import Estimate, Judgement, suspicions
 from pinnsig.run.loading import WEIGHTS
@@ -46,7 +46,7 @@ def true_losses(objective: Objective, directory: RunDirectory) -> Losses:
     """
     if objective.flat.values.device.type == "mps":
         objective.model.to("cpu")
-    wide = objective.changed(dtype=torch.float64)
+    wide = objective.rebuild(dtype=torch.float64)
     found: Losses = {}
     for which in ("last", "best"):
         found[which] = _loss_of(wide, directory, which)
@@ -87,7 +87,7 @@ def errors(
 
 
 def result_data(
-    parts: Parts,
+    parts: RunComponents,
     objective: Objective,
     outcome: Outcome,
     comparisons: Mapping[str, Comparison],

@@ -19,7 +19,7 @@ from pinnsig.model.fields import guarded
 from pinnsig.objective import Evaluation
 from pinnsig.problem import source_of
 from pinnsig.problem.opened import OpenedFiles
-from pinnsig.run.building import Parts, build_objective
+from pinnsig.run.building import RunComponents, build_objective
 from pinnsig.run.callbacks import Callback, Callbacks
 from pinnsig.run.directory import RunDirectory, environment
 from pinnsig.run.ending import Ending, failing_term, is_memory, one_line
@@ -67,7 +67,7 @@ class Run:
         PinnsigError: what cannot be trained; nothing is written.
     """
 
-    def __init__(self, parts: Parts, options: Options, drawn: Drawn | None = None) -> None:
+    def __init__(self, parts: RunComponents, options: Options, drawn: Drawn | None = None) -> None:
         self.parts = parts
         self.options = options
         self.drawn = drawn

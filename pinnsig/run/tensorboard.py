@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import dumps
 from pinnsig.training import Record
@@ -36,7 +36,7 @@ class TensorBoard(Callback):
         self._open = SummaryWriter
         self._writer: Any = None
 
-    def started(self, parts: Parts, path: Path) -> None:
+    def started(self, parts: RunComponents, path: Path) -> None:
         """Open the writer and note the settings."""
         self._writer = self._open(str(self.folder or path / "tensorboard"))
         self._writer.add_text("settings", f"```\n{dumps(parts.settings.as_dict(), 2)}\n```")

@@ -13,7 +13,7 @@ from pinnsig.core.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.problem import Problem
-from pinnsig.run.building import Parts
+from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS, load_checkpoint
 from pinnsig.run.directory import RunDirectory
@@ -135,7 +135,7 @@ class _Said(Callback):
 
     notices: list[str] = field(default_factory=list)
 
-    def started(self, parts: Parts, path: Path) -> None:
+    def started(self, parts: RunComponents, path: Path) -> None:
         """See `Callback.started`."""
         del path
         self.notices += parts.notices

@@ -73,7 +73,7 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
     sites = unpack_sites(state["sites"]) if "sites" in state else None
     dtype = getattr(torch, state["dtype"])
     if sites is not None or dtype != objective.flat.values.dtype:
-        trainer.replace_objective(objective.changed(sites=sites, dtype=dtype))
+        trainer.replace_objective(objective.rebuild(sites=sites, dtype=dtype))
     objective = trainer.objective
     like = objective.flat.values
     objective.flat.restore(state["values"].to(like))

@@ -199,7 +199,7 @@ class Trainer:
     def _enter(self, number: int) -> None:
         phase, before = self.phases[number], self.reports[-1] if number else None
         if phase.dtype is not None and phase.dtype != self.objective.flat.values.dtype:
-            self.replace_objective(self.objective.changed(dtype=phase.dtype))
+            self.replace_objective(self.objective.rebuild(dtype=phase.dtype))
             self.best.reassess(self.objective)
         if phase.new_points is not None:
             self._renew_points(phase)
@@ -274,7 +274,7 @@ class Trainer:
         self.draws += 1
         present = self.objective.sites
         for sites in (phase.new_points(self.objective, self.draws), present):
-            self.replace_objective(self.objective.changed(sites=sites))
+            self.replace_objective(self.objective.rebuild(sites=sites))
             self.best.reassess(self.objective)
             if math.isfinite(self.best.loss):
                 return

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinnsig.activations import Activation, join, parse_activation, skeleton
+from pinnsig.activations import Activation, join, parse_activation, structure
 from pinnsig.activations.joined import joined_factors
 
 FACTORS = st.sampled_from([1.0, 0.3, 1.3, 2.0])
@@ -52,7 +52,7 @@ def test_what_is_not_alike_is_not_joined():
     assert join([tanh, tanh + softsign]) is None
     assert join([softsign, parse_activation("softsign3")]) is None
     assert join([1e20 * tanh, tanh]) is None  # float32 would overflow
-    assert skeleton(1.3 * tanh) == skeleton(tanh.stretch(2.0)) == skeleton(tanh)
+    assert structure(1.3 * tanh) == structure(tanh.stretch(2.0)) == structure(tanh)
 
 
 def test_a_joined_activation_is_known_by_its_structure():

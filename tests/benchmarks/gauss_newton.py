@@ -53,7 +53,7 @@ def train(network: dict[str, Any], method: str, seconds: float, device: str, red
         spent += time.perf_counter() - begun
         iterations, stop = iterations + 1, done.stop
         if redraw and iterations % redraw == 0:
-            task.use(task.objective.changed(points(task.objective, iterations)))
+            task.use(task.objective.rebuild(points(task.objective, iterations)))
             optimizer.renew()
             stop = None
         if spent >= times[0] or stop:

@@ -6,7 +6,7 @@ import copy
 import pytest
 import torch
 
-from pinnsig.core.cuda_graphs import WARM_UP, Recorded
+from pinnsig.core.cuda_graphs import WARM_UP, GraphedCallable
 from pinnsig.optim import Adam, AdamW, Measured, RAdam, drive
 
 CUDA = torch.device("cuda")
@@ -59,7 +59,7 @@ def test_every_call_does_the_work_once(cuda):
             done.append(len(done))
         return torch.tensor(1.0)
 
-    recorded = Recorded(work, CUDA)
+    recorded = GraphedCallable(work, CUDA)
     for call in range(WARM_UP + 4):
         found = recorded()
         assert found is not None
@@ -76,7 +76,7 @@ def test_what_cannot_be_recorded_is_called(cuda):
             raise RuntimeError("operation not permitted\nwhen stream is capturing")
         done.append(None)
 
-    recorded = Recorded(work, CUDA)
+    recorded = GraphedCallable(work, CUDA)
     for _ in range(WARM_UP + 4):
         recorded()
     assert (len(done), cuda.replays) == (WARM_UP + 4, 0)
@@ -87,7 +87,7 @@ def test_what_cannot_be_recorded_is_called(cuda):
 
 def test_on_a_cpu_nothing_is_recorded():
     done = []
-    recorded = Recorded(lambda: done.append(None), torch.device("cpu"))
+    recorded = GraphedCallable(lambda: done.append(None), torch.device("cpu"))
     for _ in range(WARM_UP + 4):
         recorded()
     assert len(done) == WARM_UP + 4

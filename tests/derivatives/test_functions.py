@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from pinnsig.core.errors import DerivativeError
-from pinnsig.derivatives import Listing, Plan, coordinate_jets, symbol_jets
+from pinnsig.derivatives import Plan, Trace, coordinate_jets, symbol_jets
 from pinnsig.derivatives.compiled import Program, find_interpreter
 from pinnsig.derivatives.functions import FUNCTIONS
 
@@ -150,17 +150,17 @@ UNARY_IN_C = {
 def test_programs_have_the_same_functions(name):
     places = torch.tensor(UNARY_IN_C[name], dtype=torch.float64)
     plan = Plan.closing(("x",), [])
-    listing = Listing(places)
-    (u,) = symbol_jets(listing, 1, plan)
+    trace = Trace(places)
+    (u,) = symbol_jets(trace, 1, plan)
     function: Any = getattr(torch, name) if hasattr(torch, name) else functional.softplus
-    results = listing.close([function(u).value])
+    results = trace.close([function(u).value])
     interpreter = find_interpreter(torch.float64)
     assert interpreter is not None
     table = places.reshape(1, -1, 1).contiguous()
-    program = Program(listing, results, table, interpreter)
+    program = Program(trace, results, table, interpreter)
     outer = FUNCTIONS[name]
     torch.testing.assert_close(program.values()[0], outer(places, 0), rtol=1e-14, atol=1e-15)
-    below, _ = program.pull(torch.ones(1, len(places), dtype=torch.float64))
+    below, _ = program.pullback(torch.ones(1, len(places), dtype=torch.float64))
     torch.testing.assert_close(below[0, :, 0], outer(places, 1), rtol=1e-13, atol=1e-15)
 
 

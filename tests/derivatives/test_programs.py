@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinnsig.derivatives import Listing
+from pinnsig.derivatives import Trace
 from pinnsig.derivatives.compiled import Program, find_interpreter
 from pinnsig.derivatives.symbols import UntraceableError
 
@@ -43,14 +43,14 @@ def with_tensors(code, table, x, c, cotangents):
 
 def with_symbols(code, table, x, c, cotangents):
     c = c.clone().requires_grad_()
-    listing = Listing(x)
-    found = code(listing.leaf(0, 0), listing.leaf(1, 1), x, c)
-    program = Program(listing, listing.close(found), table, interpreter(table))
-    below, within = program.pull(torch.stack(cotangents))
+    trace = Trace(x)
+    found = code(trace.leaf(0, 0), trace.leaf(1, 1), x, c)
+    program = Program(trace, trace.close(found), table, interpreter(table))
+    below, within = program.pullback(torch.stack(cotangents))
     slope = torch.zeros_like(c)
     if within:
-        tensors, pulls = zip(*within, strict=True)
-        slope += torch.autograd.grad(tensors, c, pulls, materialize_grads=True)[0]
+        tensors, cotangents = zip(*within, strict=True)
+        slope += torch.autograd.grad(tensors, c, cotangents, materialize_grads=True)[0]
     return program.values(), below, slope
 
 
@@ -144,25 +144,25 @@ def test_any_expression_has_autograds_values_and_cotangents(first, second):
 
 def test_squares_and_what_they_pull():
     table, x, _ = columns()
-    listing = Listing(x)
-    u, v = listing.leaf(0, 0), listing.leaf(1, 1)
-    program = Program(listing, listing.close([u * v, u - x]), table, interpreter(table))
+    trace = Trace(x)
+    u, v = trace.leaf(0, 0), trace.leaf(1, 1)
+    program = Program(trace, trace.close([u * v, u - x]), table, interpreter(table))
     values = torch.stack([table[0, :, 0] * table[1, :, 1], table[0, :, 0] - x])
     factors = torch.tensor([0.5, 3.0], dtype=torch.float64)
     torch.testing.assert_close(program.squares(), values.square().sum(1))
-    sums, (below, _) = program.pull_squares(factors)
+    sums, (below, _) = program.pullback_squares(factors)
     torch.testing.assert_close(sums, values.square().sum(1))
-    torch.testing.assert_close(below, program.pull(factors[:, None] * values)[0])
+    torch.testing.assert_close(below, program.pullback(factors[:, None] * values)[0])
 
 
 def test_steps_that_no_result_needs_leave_no_trace():
     table, x, _ = columns()
     table[0, 7, 0] = 0.0  # where the slope of a square root is infinite
-    listing = Listing(x)
-    u: Any = listing.leaf(0, 0)
+    trace = Trace(x)
+    u: Any = trace.leaf(0, 0)
     torch.sqrt(u)
-    program = Program(listing, listing.close([u * 2]), table, interpreter(table))
-    below, _ = program.pull(torch.ones(1, N, dtype=torch.float64))
+    program = Program(trace, trace.close([u * 2]), table, interpreter(table))
+    below, _ = program.pullback(torch.ones(1, N, dtype=torch.float64))
     assert below[0, :, 0].eq(2).all()
     assert below[1].eq(0).all()
 
@@ -170,9 +170,9 @@ def test_steps_that_no_result_needs_leave_no_trace():
 def test_a_column_in_strides_is_read_in_place():
     table, _, _ = columns()
     points = torch.arange(2.0 * N, dtype=torch.float64).view(N, 2)
-    listing = Listing(points[:, 1])
-    u = listing.leaf(0, 0) + points[:, 1]
-    program = Program(listing, listing.close([u]), table, interpreter(table))
+    trace = Trace(points[:, 1])
+    u = trace.leaf(0, 0) + points[:, 1]
+    program = Program(trace, trace.close([u]), table, interpreter(table))
     torch.testing.assert_close(program.values()[0], table[0, :, 0] + points[:, 1])
 
 
@@ -202,28 +202,28 @@ REFUSED = {
 def test_what_needs_values_is_refused(code):
     _, x, _ = columns()
     with pytest.raises((UntraceableError, TypeError)):
-        code(Listing(x).leaf(0, 0), x)
+        code(Trace(x).leaf(0, 0), x)
 
 
 def test_gradients_switched_off_within_the_code_are_refused():
     _, x, _ = columns()
-    u: Any = Listing(x).leaf(0, 0)
+    u: Any = Trace(x).leaf(0, 0)
     with torch.no_grad(), pytest.raises(UntraceableError, match="switched"):
         torch.sin(u)
 
 
 def test_a_column_that_changes_after_it_was_read_is_refused():
     _, x, _ = columns()
-    listing = Listing(x)
+    trace = Trace(x)
     y = x.clone()
-    u = listing.leaf(0, 0) * y
+    u = trace.leaf(0, 0) * y
     y.mul_(2)
     with pytest.raises(UntraceableError, match="in place"):
-        listing.close([u])
+        trace.close([u])
 
 
 def test_a_symbol_tells_what_a_tensor_would():
     _, x, _ = columns()
-    u: Any = Listing(x).leaf(0, 0)
+    u: Any = Trace(x).leaf(0, 0)
     assert (u.shape, len(u), u.ndim, u.dtype, u.device) == (x.shape, N, 1, x.dtype, x.device)
     assert (torch.zeros_like(u), torch.ones_like(u), u**0) == (0, 1, 1)

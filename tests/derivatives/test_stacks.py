@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pinnsig.activations import parse_activation
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives import Engine, JetsEngine, NestedEngine, Plan, input_partials, taylor
-from pinnsig.derivatives.tape import LayerTape, TapesInTurn
+from pinnsig.derivatives.tape import LayerTape, SequentialTapes
 from pinnsig.initializers import Xavier
 from pinnsig.networks import FFNN, Stack
 from tests.derivatives.test_engines import ALPHAS
@@ -80,7 +80,7 @@ def test_together_as_alone(wanted, acts, depth, width, outputs, compiled, dtype,
 def test_which_tape_is_taken(monkeypatch):
     stack, plan = stacked(networks(["tanh", "2*tanh"])), Plan.closing(("x", "t"), [(1, 0)])
     inputs = torch.zeros(2, 2, 5, 2, dtype=torch.float64)
-    if isinstance(taylor.make_stack_tape(stack, plan, inputs), TapesInTurn):  # with a compiler
+    if isinstance(taylor.make_stack_tape(stack, plan, inputs), SequentialTapes):  # with a compiler
         monkeypatch.setattr(taylor, "find_library", lambda *_: None)
     assert isinstance(taylor.make_stack_tape(stack, plan, inputs), LayerTape)
 

@@ -92,7 +92,7 @@ def test_the_schedule_reaches_the_learning_rate():
 
 def single():
     made = objective(width=8)
-    return made.changed(dtype=torch.float32)
+    return made.rebuild(dtype=torch.float32)
 
 
 def test_a_float64_phase_takes_points_weights_and_history_over():

@@ -6,13 +6,13 @@ environment variable PINNSIG_COMPILE=0, torch's own operations do the same.
 """
 
 from pinnsig.derivatives.compiled.compiler import compiler_notice
-from pinnsig.derivatives.compiled.programs import Program, Pulled, find_interpreter
+from pinnsig.derivatives.compiled.programs import Program, ProgramCotangents, find_interpreter
 from pinnsig.derivatives.compiled.tape import CompiledTape, find_library
 
 __all__ = [
     "CompiledTape",
     "Program",
-    "Pulled",
+    "ProgramCotangents",
     "compiler_notice",
     "find_interpreter",
     "find_library",

@@ -69,7 +69,7 @@ void run(
     long points, long outputs, long steps, long results, const int *code, const int *result,
     const T *numbers, const T *table, const T *const *columns, const long *strides, T *work,
     T *values, double *squares, const T *cotangents, const double *factors, T *below,
-    T *const *pulls, double *slopes) {
+    T *const *column_grads, double *slopes) {
     T *adjoints = work + steps * STRIP;
     for (long start = 0; start < points; start += STRIP) {
         long w = points - start < STRIP ? points - start : STRIP;
@@ -116,7 +116,7 @@ void run(
                 for (long i = 0; i < w; i++) below[(a * points + start + i) * outputs + b] = g[i];
                 break;
             case COLUMN:
-                for (long i = 0; pulls[a] && i < w; i++) pulls[a][start + i] = g[i];
+                for (long i = 0; column_grads[a] && i < w; i++) column_grads[a][start + i] = g[i];
                 break;
 {backward}
             }

@@ -147,7 +147,7 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
     long total = all_sums_of(s), parameters = 0;
     for (long l = 0; l <= last; l++) parameters += size_out(s, l) * (size_in(s, l) + 1);
     long w = padded(s->width), i = padded(s->inputs);
-    T *turns[2] = {work, work + stack}, *z = work + 2 * stack, *z_turned = z + w * columns;
+    T *cotangents[2] = {work, work + stack}, *z = work + 2 * stack, *z_turned = z + w * columns;
     T *entry = z_turned + w * columns, *entry_turned = entry + i * columns;
     T *leaving = entry_turned + i * columns, *exit = leaving + i * columns;
     T *sums = exit + s->outputs * columns;
@@ -163,7 +163,7 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
         transpose(i, columns, entry, entry_turned);
         for (long l = last; l >= 0; l--) {
             long in = size_in(s, l), out = size_out(s, l);
-            T *next = l ? turns[l % 2] : leaving;
+            T *next = l ? cotangents[l % 2] : leaving;
             const T *h = l ? states + (t * last + l - 1) * stack : NULL;
             place -= sums_of(s, l), column -= out * (in + 1);
             if (l || below)

@@ -24,14 +24,14 @@ HEAD = """
 #define LANES (BYTES / SIZE)
 typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
 #ifdef __clang__
-#define TURN(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #if SIZE == 8
 typedef long long I __attribute__((vector_size(BYTES)));
 #else
 typedef int I __attribute__((vector_size(BYTES)));
 #endif
-#define TURN(a, b, ...) __builtin_shuffle(a, b, (I){__VA_ARGS__})
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (I){__VA_ARGS__})
 #endif
 """
 
@@ -48,8 +48,8 @@ def write_products(size: int) -> str:
     """
     blocks = "".join(_block(rows, vectors) for rows in ROWS for vectors in VECTORS)
     head = f"#define SIZE {size}\n{HEAD}"
-    turns = "".join(map(_turn, (2, 4, 8, 16)))
-    return head + blocks + "".join(map(_panel, VECTORS)) + _DRIVER + turns + _TRANSPOSE
+    transposes = "".join(map(_transpose_block, (2, 4, 8, 16)))
+    return head + blocks + "".join(map(_panel, VECTORS)) + _DRIVER + transposes + _TRANSPOSE
 
 
 def _block(rows: int, vectors: int) -> str:
@@ -120,7 +120,7 @@ static void product(
 """
 
 
-def _turn(lanes: int) -> str:
+def _transpose_block(lanes: int) -> str:
     """A square of vectors turned in registers, halves, quarters, ... of them at a time."""
     lines, names, step = [], [f"r{i}" for i in range(lanes)], lanes // 2
     lines += [f"V r{i} = *(const V *)(a + {i} * lda);" for i in range(lanes)]
@@ -132,13 +132,13 @@ def _turn(lanes: int) -> str:
             for place, picked in ((i, low), (i + step, high)):
                 made[place] = f"s{step}_{place}"
                 chosen = ", ".join(map(str, picked))
-                lines.append(f"V {made[place]} = TURN({names[i]}, {names[i + step]}, {chosen});")
+                lines.append(f"V {made[place]} = SHUFFLE({names[i]}, {names[i + step]}, {chosen});")
         names, step = made, step // 2
     lines += [f"*(V *)(b + {i} * ldb) = {name};" for i, name in enumerate(names)]
     body = "\n    ".join(lines)
     return f"""
 #if LANES == {lanes}
-static inline void turn(const T *a, long lda, T *b, long ldb) {{
+static inline void transpose_block(const T *a, long lda, T *b, long ldb) {{
     {body}
 }}
 #endif
@@ -148,6 +148,6 @@ static inline void turn(const T *a, long lda, T *b, long ldb) {{
 _TRANSPOSE = """
 static void transpose(long m, long n, const T *a, T *b) {
     for (long j = 0; j < n; j += LANES)
-        for (long i = 0; i < m; i += LANES) turn(a + i * n + j, n, b + j * m + i, m);
+        for (long i = 0; i < m; i += LANES) transpose_block(a + i * n + j, n, b + j * m + i, m);
 }
 """

@@ -14,10 +14,10 @@ from torch import Tensor
 from pinnsig.derivatives.compiled.compiler import load
 from pinnsig.derivatives.compiled.interpreter import STRIP, write_interpreter
 from pinnsig.derivatives.compiled.tape import SCALARS
-from pinnsig.derivatives.symbols import CODE, Listing, Step
+from pinnsig.derivatives.symbols import CODE, Step, Trace
 
-Pulled = tuple[Tensor, list[tuple[Tensor, Tensor]]]
-"""See `Program.pull`."""
+ProgramCotangents = tuple[Tensor, list[tuple[Tensor, Tensor]]]
+"""See `Program.pullback`."""
 
 
 @cache
@@ -32,24 +32,24 @@ def find_interpreter(dtype: torch.dtype) -> ctypes.CDLL | None:
 
 
 class Program:
-    """A closed listing, ready to run on a table of partials.
+    """A closed trace, ready to run on a table of partials.
 
     Args:
-        listing: the steps.
+        trace: the steps.
         results: the places of the results among them, R of them.
         table: the partials that leaves are read from, shape (K, N, outputs), contiguous.
         interpreter: what runs it.
     """
 
     def __init__(
-        self, listing: Listing, results: Sequence[int], table: Tensor, interpreter: ctypes.CDLL
+        self, trace: Trace, results: Sequence[int], table: Tensor, interpreter: ctypes.CDLL
     ) -> None:
-        self.listing, self.table, self.interpreter = listing, table, interpreter
+        self.trace, self.table, self.interpreter = trace, table, interpreter
         self.results = len(results)
-        code = _compiled(tuple(listing.steps), tuple(results))
+        code = _compiled(tuple(trace.steps), tuple(results))
         scalar = ctypes.c_float if table.dtype == torch.float32 else ctypes.c_double
-        numbers = listing.numbers
-        columns = [column.detach() for column in listing.columns]  # kept until it has run
+        numbers = trace.numbers
+        columns = [column.detach() for column in trace.columns]  # kept until it has run
         self.columns = columns
         self.sizes = (table.shape[1], table.shape[2], code.steps, self.results)
         self.read = (
@@ -74,16 +74,16 @@ class Program:
         self._run(None, found.data_ptr(), None, None, None, None, None)
         return found
 
-    def pull(self, cotangents: Tensor) -> Pulled:
+    def pullback(self, cotangents: Tensor) -> ProgramCotangents:
         """Carry cotangents of the results, shape (R, N), back.
 
         Returns:
             That of the table, and tensors within the code that gradients flow into, with theirs.
         """
         cotangents = cotangents.contiguous()
-        return self._pull(None, cotangents.data_ptr(), None)
+        return self._pullback(None, cotangents.data_ptr(), None)
 
-    def pull_squares(self, factors: Tensor) -> tuple[Tensor, Pulled]:
+    def pullback_squares(self, factors: Tensor) -> tuple[Tensor, ProgramCotangents]:
         """The sums of the results' squares, and the same from factors times the results.
 
         Args:
@@ -91,18 +91,18 @@ class Program:
         """
         found = torch.zeros(self.results, dtype=torch.float64)
         factors = factors.contiguous()
-        return found, self._pull(found.data_ptr(), None, factors.data_ptr())
+        return found, self._pullback(found.data_ptr(), None, factors.data_ptr())
 
-    def _pull(self, squares: object, cotangents: object, factors: object) -> Pulled:
+    def _pullback(self, squares: object, cotangents: object, factors: object) -> ProgramCotangents:
         below = torch.zeros_like(self.table)
-        columns = self.listing.columns
-        pulls = [torch.zeros_like(c) if c.requires_grad else None for c in columns]
-        pointers = [None if pull is None else pull.data_ptr() for pull in pulls]
-        slopes = (ctypes.c_double * len(self.listing.numbers))()
-        into = (ctypes.c_void_p * len(pulls))(*pointers)
+        columns = self.trace.columns
+        column_grads = [torch.zeros_like(c) if c.requires_grad else None for c in columns]
+        pointers = [None if pull is None else pull.data_ptr() for pull in column_grads]
+        slopes = (ctypes.c_double * len(self.trace.numbers))()
+        into = (ctypes.c_void_p * len(column_grads))(*pointers)
         self._run(None, squares, cotangents, factors, below.data_ptr(), into, slopes)
-        found = [(c, p) for c, p in zip(columns, pulls, strict=True) if p is not None]
-        for place, tensor in self.listing.graded.items():
+        found = [(c, p) for c, p in zip(columns, column_grads, strict=True) if p is not None]
+        for place, tensor in self.trace.differentiable.items():
             found.append((tensor, tensor.new_tensor(slopes[place])))
         return below, found
 

@@ -11,7 +11,13 @@ from torch.nn.functional import pad
 
 from pinnsig.activations import Activation
 from pinnsig.core.errors import DerivativeError
-from pinnsig.derivatives.engine import Carried, Engine, Features, input_partials, register_engine
+from pinnsig.derivatives.engine import (
+    Engine,
+    Features,
+    ForwardPass,
+    input_partials,
+    register_engine,
+)
 from pinnsig.derivatives.fused.forms import NoFormError, write_activation
 from pinnsig.derivatives.fused.operation import Tuning, Work, interpreting, propagate
 from pinnsig.derivatives.plan import Plan
@@ -68,13 +74,13 @@ class FusedEngine(Engine):
         z = input_partials(features, points, plan)
         return self._through(net.weights, net.activation, None, z, plan)
 
-    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> Carried:
+    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """See `Engine.carry_stack`."""
         self._checked(stack.networks[0], plan)
         weights = [weight.detach().requires_grad_() for weight in stack.weights]
         z = inputs.unflatten(1, (len(stack), -1))
         table = self._through(weights, stack.activation, stack.factors, z, plan)
-        return Carried(weights, table.flatten(1, 2))
+        return ForwardPass(weights, table.flatten(1, 2))
 
     def _checked(self, network: nn.Module, plan: Plan) -> FFNN:
         reason = self.refusal(network, plan)

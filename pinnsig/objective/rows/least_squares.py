@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pinnsig.objective import Objective, Weights
 from pinnsig.objective.chunks import Chunk
-from pinnsig.objective.residuals import Found, Residuals
+from pinnsig.objective.residuals import Cotangents, Residuals
 from pinnsig.objective.rows.jacobian import jacobian_blocks
 
 
@@ -35,8 +35,10 @@ class LeastSquares:
         """Return r, shape (N,)."""
         found = self.objective.flat.values.new_empty(self.count)
 
-        def take(chunk: Chunk, residuals: Residuals, pulling: bool) -> tuple[Tensor, Found | None]:
-            del pulling
+        def take(
+            chunk: Chunk, residuals: Residuals, backward: bool
+        ) -> tuple[Tensor, Cotangents | None]:
+            del backward
             scaled = residuals.values * self._scales(chunk)
             for i, rows in enumerate(self._places(chunk)):
                 found[rows] = scaled[i]
@@ -48,10 +50,12 @@ class LeastSquares:
     def pullback(self, cotangent: Tensor) -> Tensor:
         """Return J^T u, shape (P,), for u of shape (N,)."""
 
-        def take(chunk: Chunk, residuals: Residuals, pulling: bool) -> tuple[Tensor, Found | None]:
-            del pulling
+        def take(
+            chunk: Chunk, residuals: Residuals, backward: bool
+        ) -> tuple[Tensor, Cotangents | None]:
+            del backward
             own = torch.stack([cotangent[rows] for rows in self._places(chunk)])
-            pulled = residuals.pull(own * self._scales(chunk))
+            pulled = residuals.pullback(own * self._scales(chunk))
             return self.objective.means.new_zeros(2, residuals.count), pulled
 
         gradient = torch.zeros_like(self.objective.flat.values)

@@ -12,7 +12,7 @@ from pinnsig.run.judging.coefficients import Learned, learned_coefficients
 from pinnsig.run.judging.estimate import Estimate, estimate_error
 from pinnsig.run.judging.independent import Independent, judge_residuals
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -54,7 +54,7 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
     """
     found = Judgement()
 
-    def attempt(what: str, call: Callable[[], Found]) -> Found | None:
+    def attempt(what: str, call: Callable[[], Value]) -> Value | None:
         try:
             with torch.random.fork_rng(devices=()):
                 return call()
