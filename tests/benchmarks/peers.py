@@ -1,11 +1,11 @@
 """Times our loss and gradient against other PINN packages: one network, one set of points.
 
-python tests/benchmarks/peers.py [--size small|paper] [--repeats 9]
+python tests/benchmarks/peers.py [--size small|paper] [--network ffnn] [--repeats 9]
 
 Every contender gets our initial weights and our points of Burgers' equation, and computes the sum
 of the mean squares of residual, initial and boundary condition and its gradient, in float32, by
 its own code but without its training loop. Packages that are not installed are left out
-(`pip install .[peers]`).
+(`pip install .[peers]`), and so are those that lack the network.
 """
 
 import argparse
@@ -22,14 +22,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 from pinnsig.problem import Sites
 from pinnsig.run.building import build
@@ -53,6 +52,7 @@ class Size:
     width: int
     counts: Counts
     row: int
+    network: str = "ffnn"
 
 
 SIZES = {
@@ -69,6 +69,29 @@ def ours(size: Size) -> Evaluate:
         return float(objective.evaluate().loss), objective.flat.gradient
 
     return evaluate
+
+
+def plain(size: Size) -> Evaluate:
+    """The loop that one writes by hand: nested `torch.autograd.grad`, no package."""
+    objective, network, sites = _start(size)
+    nu = float(objective.model.problem.values()["nu"])
+    points = {k: torch.as_tensor(s.points, dtype=torch.float32) for k, s in sites.items()}
+    x, t = (c.contiguous().requires_grad_() for c in points["residual"].T)
+    values, ones = _values(sites), torch.ones(len(x))
+
+    def loss() -> Tensor:
+        u = network(torch.stack([x, t], 1))[:, 0]
+        u_x, u_t = torch.autograd.grad(u, (x, t), ones, create_graph=True)
+        (u_xx,) = torch.autograd.grad(u_x, x, ones, create_graph=True)
+        total = (u_t + u * u_x - nu * u_xx).square().mean()
+        for name, wanted in values.items():
+            total = total + (network(points[name]) - wanted).square().mean()
+        return total
+
+    for layer in network.modules():  # torch's own function, as one would
+        if hasattr(layer, "activation"):
+            layer.activation = torch.tanh
+    return functools.partial(_backward, network, loss)
 
 
 def deepxde(size: Size) -> Evaluate:
@@ -138,21 +161,32 @@ def pina(size: Size) -> Evaluate:
     return functools.partial(_backward, net, loss)
 
 
+def jax(size: Size) -> Evaluate:
+    """A compiled loop in JAX (`jax_peer`)."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    peer: Any = importlib.import_module("jax_peer")
+    objective, network, sites = _start(size)
+    nu = float(objective.model.problem.values()["nu"])
+    points = {k: torch.as_tensor(s.points, dtype=torch.float32) for k, s in sites.items()}
+    return peer.evaluation(network, size.network, nu, points, _values(sites))
+
+
 CONTENDERS: dict[str, tuple[str, Callable[[Size], Evaluate]]] = {
     "pinnsig": ("pinnsig", ours),
+    "plain torch": ("torch", plain),
+    "JAX": ("jax", jax),
     "DeepXDE": ("deepxde", deepxde),
     "PINA": ("pina-mathlab", pina),
 }
 """The distribution's name and the maker of each; ours first."""
 
 
-def _start(size: Size) -> tuple[Objective, FFNN, Mapping[str, Sites]]:
+def _start(size: Size) -> tuple[Objective, nn.Module, Mapping[str, Sites]]:
     """Our objective at its initial weights, its network, and the points that all share."""
     shape = {"depth": size.depth, "width": size.width, "dtype": "float32", "device": "cpu"}
     settings = resolve({"problem": "burgers", **shape})
     parts = build(settings)
     sites = draw_sites(parts.problem, size.counts, "lhs", seed=0)
-    assert isinstance(parts.model.network, FFNN)
     return Objective(parts.model, settings.engine, sites), parts.model.network, sites
 
 
@@ -164,9 +198,10 @@ def _values(sites: Mapping[str, Sites]) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def _copy_weights(source: FFNN, target: nn.Module) -> None:
+def _copy_weights(source: nn.Module, target: nn.Module) -> None:
     linears = [layer for layer in target.modules() if isinstance(layer, nn.Linear)]
-    for ours, theirs in zip(source.linears, linears, strict=True):
+    own = [layer for layer in source.modules() if isinstance(layer, nn.Linear)]
+    for ours, theirs in zip(own, linears, strict=True):
         theirs.weight.copy_(ours.weight)
         theirs.bias.copy_(ours.bias)
 
@@ -184,18 +219,21 @@ def _make(name: str, size: Size) -> Evaluate:
         return CONTENDERS[name][1](size)
 
 
-def _installed() -> dict[str, str]:
-    """Versions of the contenders that are here."""
+def _installed(network: str) -> dict[str, str]:
+    """Versions of the contenders that are here and have the network."""
     found = {}
     for name, (distribution, _) in CONTENDERS.items():
+        if network != "ffnn" and name in ("DeepXDE", "PINA"):
+            continue
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(distribution)
     return found
 
 
-def _memory(name: str, size: str) -> dict[str, float]:
+def _memory(name: str, size: str, network: str) -> dict[str, float]:
     """Peak resident memory of a process that only evaluates this contender, in MB."""
-    command = [sys.executable, __file__, "--size", size, "--memory-of", name]
+    command = [sys.executable, __file__, "--size", size, "--network", network]
+    command += ["--memory-of", name]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -221,13 +259,14 @@ def main() -> None:
     """Print a table: each contender's time, its ratio to ours, memory, and what it computed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--network", choices=("ffnn", "modified-mlp", "pirate"), default="ffnn")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--memory-of", choices=CONTENDERS, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    size = SIZES[given.size]
+    size = replace(SIZES[given.size], network=given.network)
     if given.memory_of:
         return _measure_memory(given.memory_of, size)
-    versions = _installed()
+    versions = _installed(given.network)
     contenders = {name: _make(name, size) for name in versions}
     results = {name: evaluate() for name, evaluate in contenders.items()}  # also warms up
     results = {name: (loss, gradient.clone()) for name, (loss, gradient) in results.items()}
@@ -240,7 +279,7 @@ def main() -> None:
             seconds[name].append((time.perf_counter() - begun) / size.row)
     counts = size.counts
     print(
-        f"Burgers, {size.depth} x {size.width} tanh, {counts.collocation} + "
+        f"Burgers, {size.network} {size.depth} x {size.width} tanh, {counts.collocation} + "
         f"{counts.initial + counts.boundary} points, float32, loss + gradient; "
         f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
         f"{given.repeats} repeats of {size.row}\n"
@@ -250,7 +289,7 @@ def main() -> None:
     first, (_, exact) = next(iter(results.items()))
     for name, (loss, gradient) in results.items():
         median, ratio = (statistics.median(seconds[n]) for n in (name, first))
-        memory = _memory(name, given.size)
+        memory = _memory(name, given.size, given.network)
         off = float((gradient - exact).norm() / exact.norm())
         print(
             f"| {name} {versions[name]} | {1e3 * median:.1f} | {1e3 * min(seconds[name]):.1f} "
