@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from pinnsig.activations.base import Activation
+from pinnsig.activations.ir import Expr, clamp, times
 from pinnsig.core.errors import ActivationError
 
 
@@ -18,19 +16,6 @@ def _check_factor(kind: str, factor: float, inner: Activation) -> None:
     slope = abs(factor * inner.slope)
     if inner.slope and not (0 < slope < math.inf and math.isfinite(1 / slope)):
         raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
-
-
-def _multiply(derivative: Tensor, factor: float, singular: bool) -> Tensor:
-    # An infinite factor would turn the zeros of a derivative into NaN.
-    largest = torch.finfo(derivative.dtype).max
-    derivative.mul_(min(factor, largest))
-    return clamp(derivative) if singular or factor > largest else derivative
-
-
-def clamp(derivative: Tensor) -> Tensor:
-    """Keep a singular derivative finite, in place."""
-    largest = torch.finfo(derivative.dtype).max
-    return derivative.clamp_(-largest, largest)
 
 
 @dataclass(frozen=True)
@@ -71,9 +56,9 @@ class Scaled(Activation):
         text = self.inner._format(argument)
         return f"{_text(self.factor)}*" + (f"({text})" if _is_sum(self.inner) else text)
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        results = self.inner._derivatives(x, order)
-        return tuple(_multiply(d, self.factor, self.singular) for d in results)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """c f^(n)(x)."""
+        return tuple(times(self.factor, d, self.singular) for d in self.inner.rules(x))
 
 
 @dataclass(frozen=True)
@@ -113,14 +98,14 @@ class Stretched(Activation):
     def _format(self, argument: str) -> str:
         return self.inner._format(f"{_text(self.factor)}*{argument}")
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        largest = torch.finfo(x.dtype).max
-        value, *rest = self.inner._derivatives(x * min(self.factor, largest), order)
-        power = 1.0
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """a^n f^(n)(a x)."""
+        value, *rest = self.inner.rules(self.factor * x)
+        scaled, power = [value], 1.0
         for derivative in rest:
             power *= self.factor
-            _multiply(derivative, power, self.singular)
-        return (value, *rest)
+            scaled.append(times(power, derivative, self.singular))
+        return tuple(scaled)
 
 
 @dataclass(frozen=True)
@@ -164,14 +149,12 @@ class Sum(Activation):
     def _format(self, argument: str) -> str:
         return "+".join(f._format(argument) for f in self.terms)
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        first, *others = self.terms
-        totals = first._derivatives(x, order)
-        for f in others:
-            for total, derivative in zip(totals, f._derivatives(x, order), strict=True):
-                total.add_(derivative)
-                if self.singular:
-                    clamp(total)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Sums, which a singular term keeps finite."""
+        totals, *others = (f.rules(x) for f in self.terms)
+        for rules in others:
+            added = (a + b for a, b in zip(totals, rules, strict=True))
+            totals = tuple(clamp(total) if self.singular else total for total in added)
         return totals
 
 

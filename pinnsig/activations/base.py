@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from pinnsig.activations.ir import Expr, X
+from pinnsig.activations.printing import Evaluate, Factors, compile_rules
 from pinnsig.core.errors import ActivationError
 
 MAX_ORDER = 5
@@ -20,7 +23,7 @@ MAX_ORDER = 5
 class Activation(ABC):
     """A smooth function f, immutable and compared by value.
 
-    Subclasses are frozen dataclasses and give `slope`, `_format` and `_derivatives`; those in the
+    Subclasses are frozen dataclasses and give `slope`, `_format` and `rules`; those in the
     paper's class F derive from `OddSigmoid`. Positive combinations are activations, too: `2 * f`,
     `f / 2`, `f + g`, and `f.stretch(a)` for f(a x). `str(f)` is the canonical expression.
     """
@@ -99,11 +102,19 @@ class Activation(ABC):
                 f"activations have derivatives of order 0 to {MAX_ORDER}, not {order}"
             )
         with torch.no_grad():
-            return self._derivatives(x.detach(), order)
+            x = x.detach()
+            return _compiled(self, order, x.dtype)(x, self._factors(x))
 
     @abstractmethod
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        """Compute `derivatives` for checked arguments; results must not share memory."""
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Return f, f', ..., f^(5) at an expression, from which torch, C and Triton are printed.
+
+        They must be accurate as they stand, in float32 and float64: see `ir`.
+        """
+
+    def _factors(self, x: Tensor) -> Factors:  # noqa: ARG002
+        """The powers of a joined activation's factors that `rules` refer to, ready for x."""
+        return {}
 
     @abstractmethod
     def _format(self, argument: str) -> str:
@@ -148,6 +159,11 @@ class Activation(ABC):
 
     def __str__(self) -> str:
         return self.expression
+
+
+@lru_cache(maxsize=1024)
+def _compiled(activation: Activation, order: int, dtype: torch.dtype) -> Evaluate:
+    return compile_rules(activation.rules(X)[: order + 1], dtype)
 
 
 class OddSigmoid(Activation):
