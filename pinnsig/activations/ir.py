@@ -139,7 +139,7 @@ def root(a: Expr, k: float) -> Expr:
 
 def where_negative(a: Expr, then: Expr, other: Expr) -> Expr:
     """Return `then` where a < 0, else `other`."""
-    return make("where_negative", a, then, other)
+    return then if then is other else make("where_negative", a, then, other)
 
 
 def zero_at_zero(a: Expr, value: Expr) -> Expr:

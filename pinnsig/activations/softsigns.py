@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pinnsig.activations import ir
 from pinnsig.activations.base import MAX_ORDER, OddSigmoid
-from pinnsig.activations.ir import Expr, const
+from pinnsig.activations.ir import Expr, const, where_negative
 from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
+ONE = const(1.0)
 
 
 @dataclass(frozen=True)
@@ -58,24 +60,33 @@ class Softsign(OddSigmoid):
         """P_m(r, s) f' / x^m."""
         # |x| = low / g with both at most 1, and one of them 1, so that no power overflows:
         # r = low^k / p and s = g^k / p with p = 1 + (low g)^k in [1, 2].
-        k = self.k
+        k, whole = self.k, math.floor(self.k)
         a = abs(x)
         low, g = ir.clamp(a, None, 1.0), 1 / ir.clamp(a, 1.0, None)
-        low_k, g_k = ir.power(low, k), ir.power(g, k)
-        p = low_k * g_k + 1
-        root = ir.root(p, k)
-        inverse = 1 / p
+        w, inside = low * g, a - 1
+        part = ir.power(w, k - whole)  # the only power that is no product
+        w_k = part * ir.power(w, whole)
+        low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
+        part = where_negative(inside, part, ONE)
+        p = w_k + 1
+        root, inverse = ir.root(p, k), 1 / p
         r, s = low_k * inverse, g_k * inverse
         slope = root * g * s
         out, sign = [ir.clamp(x, -1.0, 1.0) * root, slope], ir.sign(x)
         for m, row in enumerate(_polynomials(k, MAX_ORDER - 1)[1:], start=1):
-            # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m.
+            # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m; only
+            # for an integer k can it be another than 1.
             lowest = next(j for j, b in enumerate(row) if b != 0)
-            exponent = k * lowest - m
             total = _homogeneous(row[lowest:], r, s) * ir.power(g, m) * slope
-            total = total * ir.power(inverse, lowest) * ir.power(low, exponent)
-            if exponent < 0:
-                total = ir.zero_at_zero(x, ir.clamp(total))
+            total = total * ir.power(inverse, lowest)
+            if (exponent := k * lowest - m) >= 0:
+                total = total * (part * ir.power(low, math.floor(exponent)))
+            else:
+                # one by one: each quotient is nearer to the result, and none leaves the range
+                quotient = part
+                for _ in range(m - whole):
+                    quotient = quotient / low
+                total = ir.zero_at_zero(x, ir.clamp(total * quotient))
             out.append(total * sign if m % 2 else total)
         return tuple(out)
 
