@@ -68,7 +68,7 @@ class Softsign(OddSigmoid):
         w_k = part * ir.power(w, whole)
         low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
         part = where_negative(inside, part, ONE)
-        p = low_k * g_k + 1
+        p = w_k + 1
         root, inverse = ir.root(p, k), 1 / p
         r, s = low_k * inverse, g_k * inverse
         slope = root * g * s
