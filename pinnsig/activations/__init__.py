@@ -1,7 +1,7 @@
-"""Odd-sigmoid activations (paper, section 4.1 and appendix B.1)."""
+"""Activations: odd-sigmoid ones (paper, section 4.1, appendix B.1) and other smooth functions."""
 
 from pinnsig.activations.algebra import Scaled, Stretched, Sum
-from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations.base import MAX_ORDER, Activation, OddSigmoid
 from pinnsig.activations.expressions import build_activation, parse_activation, parse_function
 from pinnsig.activations.joined import join, structure
 from pinnsig.activations.library import (
@@ -22,19 +22,43 @@ from pinnsig.activations.registry import (
     find_activation,
     register_activation,
 )
+from pinnsig.activations.smooth import (
+    GELU,
+    Cos,
+    Gaussian,
+    Sigmoid,
+    SiLU,
+    Sin,
+    Softplus,
+    cos,
+    gaussian,
+    gelu,
+    sigmoid,
+    silu,
+    sin,
+    softplus,
+)
 from pinnsig.activations.softsigns import Softsign, softsign, softsign1, softsign2, softsign3
 
 __all__ = [
     "ACTIVATIONS",
     "FACTORIES",
+    "GELU",
     "MAX_ORDER",
     "Activation",
     "Arctan",
     "Condition",
+    "Cos",
     "Erf",
+    "Gaussian",
     "Gudermannian",
     "Membership",
+    "OddSigmoid",
     "Scaled",
+    "SiLU",
+    "Sigmoid",
+    "Sin",
+    "Softplus",
     "Softsign",
     "Stretched",
     "Sum",
@@ -43,13 +67,20 @@ __all__ = [
     "arctan_normalised",
     "build_activation",
     "check_membership",
+    "cos",
     "erf",
     "find_activation",
+    "gaussian",
     "gd",
+    "gelu",
     "join",
     "parse_activation",
     "parse_function",
     "register_activation",
+    "sigmoid",
+    "silu",
+    "sin",
+    "softplus",
     "softsign",
     "softsign1",
     "softsign2",

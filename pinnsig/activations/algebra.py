@@ -1,35 +1,21 @@
-"""Positive combinations of activations, which stay in the class (paper, Corollary 1)."""
+"""Positive combinations of activations; they stay in the class F (paper, Corollary 1)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from pinnsig.activations.base import Activation
+from pinnsig.activations.ir import Expr, clamp, times
 from pinnsig.core.errors import ActivationError
 
 
-def _check_factor(kind: str, factor: float, slope: float) -> None:
+def _check_factor(kind: str, factor: float, inner: Activation) -> None:
     if not (math.isfinite(factor) and factor > 0):
         raise ActivationError(f"{kind} factor must be finite and > 0, not {factor!r}")
-    if not (math.isfinite(slope) and slope > 0 and math.isfinite(1 / slope)):
+    slope = abs(factor * inner.slope)
+    if inner.slope and not (0 < slope < math.inf and math.isfinite(1 / slope)):
         raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
-
-
-def _multiply(derivative: Tensor, factor: float, singular: bool) -> Tensor:
-    # An infinite factor would turn the zeros of a derivative into NaN.
-    largest = torch.finfo(derivative.dtype).max
-    derivative.mul_(min(factor, largest))
-    return clamp(derivative) if singular or factor > largest else derivative
-
-
-def clamp(derivative: Tensor) -> Tensor:
-    """Keep a singular derivative finite, in place."""
-    largest = torch.finfo(derivative.dtype).max
-    return derivative.clamp_(-largest, largest)
 
 
 @dataclass(frozen=True)
@@ -44,7 +30,7 @@ class Scaled(Activation):
     inner: Activation
 
     def __post_init__(self) -> None:
-        _check_factor("scale", self.factor, self.slope)
+        _check_factor("scale", self.factor, self.inner)
 
     @property
     def slope(self) -> float:
@@ -57,6 +43,11 @@ class Scaled(Activation):
         return self.factor * self.inner.bound
 
     @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is (Corollary 1)."""
+        return self.inner.odd_sigmoid
+
+    @property
     def singular(self) -> bool:
         """Whether f is singular."""
         return self.inner.singular
@@ -65,9 +56,9 @@ class Scaled(Activation):
         text = self.inner._format(argument)
         return f"{_text(self.factor)}*" + (f"({text})" if _is_sum(self.inner) else text)
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        results = self.inner._derivatives(x, order)
-        return tuple(_multiply(d, self.factor, self.singular) for d in results)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """c f^(n)(x)."""
+        return tuple(times(self.factor, d, self.singular) for d in self.inner.rules(x))
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class Stretched(Activation):
     inner: Activation
 
     def __post_init__(self) -> None:
-        _check_factor("stretch", self.factor, self.slope)
+        _check_factor("stretch", self.factor, self.inner)
 
     @property
     def slope(self) -> float:
@@ -95,6 +86,11 @@ class Stretched(Activation):
         return self.inner.bound
 
     @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is (Corollary 1)."""
+        return self.inner.odd_sigmoid
+
+    @property
     def singular(self) -> bool:
         """Whether f is singular."""
         return self.inner.singular
@@ -102,14 +98,14 @@ class Stretched(Activation):
     def _format(self, argument: str) -> str:
         return self.inner._format(f"{_text(self.factor)}*{argument}")
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        largest = torch.finfo(x.dtype).max
-        value, *rest = self.inner._derivatives(x * min(self.factor, largest), order)
-        power = 1.0
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """a^n f^(n)(a x)."""
+        value, *rest = self.inner.rules(self.factor * x)
+        scaled, power = [value], 1.0
         for derivative in rest:
             power *= self.factor
-            _multiply(derivative, power, self.singular)
-        return (value, *rest)
+            scaled.append(times(power, derivative, self.singular))
+        return tuple(scaled)
 
 
 @dataclass(frozen=True)
@@ -137,8 +133,13 @@ class Sum(Activation):
 
     @property
     def bound(self) -> float:
-        """Sum of the bounds: all terms tend to their suprema together."""
+        """Sum of the bounds; for odd sigmoids, which tend to their suprema together, sup |f|."""
         return math.fsum(f.bound for f in self.terms)
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether all terms are (Corollary 1)."""
+        return all(f.odd_sigmoid for f in self.terms)
 
     @property
     def singular(self) -> bool:
@@ -148,14 +149,12 @@ class Sum(Activation):
     def _format(self, argument: str) -> str:
         return "+".join(f._format(argument) for f in self.terms)
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        first, *others = self.terms
-        totals = first._derivatives(x, order)
-        for f in others:
-            for total, derivative in zip(totals, f._derivatives(x, order), strict=True):
-                total.add_(derivative)
-                if self.singular:
-                    clamp(total)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Sums, which a singular term keeps finite."""
+        totals, *others = (f.rules(x) for f in self.terms)
+        for rules in others:
+            added = (a + b for a, b in zip(totals, rules, strict=True))
+            totals = tuple(clamp(total) if self.singular else total for total in added)
         return totals
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from pinnsig.activations.ir import Expr, X
+from pinnsig.activations.printing import Evaluate, Factors, compile_rules
 from pinnsig.core.errors import ActivationError
 
 MAX_ORDER = 5
@@ -17,12 +21,15 @@ MAX_ORDER = 5
 
 
 class Activation(ABC):
-    """An odd-sigmoid function f (paper, Definition 4.1), immutable and compared by value.
+    """A smooth function f, immutable and compared by value.
 
-    Subclasses are frozen dataclasses and give `slope`, `bound`, `_format` and `_derivatives`.
-    Positive combinations stay in the class (Corollary 1): `2 * f`, `f / 2`, `f + g`, and
-    `f.stretch(a)` for f(a x). `str(f)` is the canonical expression.
+    Subclasses are frozen dataclasses and give `slope`, `_format` and `rules`; those in the
+    paper's class F derive from `OddSigmoid`. Positive combinations are activations, too: `2 * f`,
+    `f / 2`, `f + g`, and `f.stretch(a)` for f(a x). `str(f)` is the canonical expression.
     """
+
+    suits: ClassVar[str] = "xavier"
+    """The initialiser to name where `calibrated` cannot be."""
 
     @property
     @abstractmethod
@@ -30,14 +37,40 @@ class Activation(ABC):
         """f'(0), exact."""
 
     @property
-    @abstractmethod
     def bound(self) -> float:
-        """sup |f| over the real line."""
+        """sup |f| over the real line, infinite where f is not bounded."""
+        return math.inf
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is in the class F of the paper, Definition 4.1."""
+        return False
 
     @property
     def omega(self) -> float:
-        """The pitchfork point 1 / f'(0) of the paper, section 4.1."""
+        """The pitchfork point 1 / f'(0) of the paper, section 4.1.
+
+        Raises:
+            ActivationError: f is not odd-sigmoid, and has none.
+        """
+        self.require_odd_sigmoid("omega = 1/f'(0)")
         return 1.0 / self.slope
+
+    def require_odd_sigmoid(self, what: str, cure: str = "") -> None:
+        """Refuse what is only defined in the class F.
+
+        Args:
+            what: it needs such a function.
+            cure: what can be done in place of it, for the end of the line.
+
+        Raises:
+            ActivationError: f is not odd-sigmoid.
+        """
+        if not self.odd_sigmoid:
+            raise ActivationError(
+                f"{what} needs an odd-sigmoid activation (odd, bounded, increasing, steepest at "
+                f"0: paper, Definition 4.1), and {self} is none{cure and ': ' + cure}"
+            )
 
     @property
     def expression(self) -> str:
@@ -69,11 +102,19 @@ class Activation(ABC):
                 f"activations have derivatives of order 0 to {MAX_ORDER}, not {order}"
             )
         with torch.no_grad():
-            return self._derivatives(x.detach(), order)
+            x = x.detach()
+            return _compiled(self, order, x.dtype)(x, self._factors(x))
 
     @abstractmethod
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        """Compute `derivatives` for checked arguments; results must not share memory."""
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Return f, f', ..., f^(5) at an expression, from which torch, C and Triton are printed.
+
+        They must be accurate as they stand, in float32 and float64: see `ir`.
+        """
+
+    def _factors(self, x: Tensor) -> Factors:  # noqa: ARG002
+        """The powers of a joined activation's factors that `rules` refer to, ready for x."""
+        return {}
 
     @abstractmethod
     def _format(self, argument: str) -> str:
@@ -118,6 +159,28 @@ class Activation(ABC):
 
     def __str__(self) -> str:
         return self.expression
+
+
+@lru_cache(maxsize=1024)
+def _compiled(activation: Activation, order: int, dtype: torch.dtype) -> Evaluate:
+    return compile_rules(activation.rules(X)[: order + 1], dtype)
+
+
+class OddSigmoid(Activation):
+    """Base of the functions of the class F (paper, Definition 4.1).
+
+    Positive combinations stay in the class (Corollary 1).
+    """
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """sup |f| over the real line, which is finite."""
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """True."""
+        return True
 
 
 class _Evaluate(torch.autograd.Function):

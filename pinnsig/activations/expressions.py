@@ -20,18 +20,9 @@ from pinnsig.core.errors import ActivationError
 Function = Callable[[Tensor], Tensor]
 
 
-def _softplus(x: Tensor) -> Tensor:
-    # Unlike torch's, without a step where the formula changes.
-    return torch.logaddexp(x, torch.zeros_like(x))
-
-
 _CONSTANTS = {"pi": math.pi}
 _FUNCTIONS: dict[str, Function] = {
     "relu": torch.relu,
-    "softplus": _softplus,
-    "sigmoid": torch.sigmoid,
-    "sin": torch.sin,
-    "cos": torch.cos,
     "sinh": torch.sinh,
     "cosh": torch.cosh,
     "exp": torch.exp,

@@ -1,22 +1,23 @@
 """Activations that differ in their factors alone, as one function on a tensor of several members.
 
 In the joined function each member has its own numbers: x has shape (M, ...), and factors of shape
-(M, 1, ...) take the place of `Scaled`'s and `Stretched`'s.
+(M, 1, ...), by slot, take the place of `Scaled`'s and `Stretched`'s.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from pinnsig.activations.algebra import Scaled, Stretched, Sum, clamp
-from pinnsig.activations.base import Activation
+from pinnsig.activations.algebra import Scaled, Stretched, Sum
+from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations.ir import Expr, clamp, factor
+from pinnsig.activations.printing import Factors
 
 LARGEST = 1e6  # of a factor that is joined: its fifth power is far from float32's overflow
 
@@ -39,15 +40,18 @@ def join(activations: Sequence[Activation]) -> Activation | None:
     """
     if len({structure(activation) for activation in activations}) > 1:
         return None
-    return _join(activations, itertools.count())
+    slots: list[tuple[float, ...]] = []
+    inner = _join(activations, slots)
+    return Joined(inner, tuple(slots)) if slots else inner
 
 
-def _join(members: Sequence[Any], slots: Iterator[int]) -> Activation:
+def _join(members: Sequence[Any], slots: list[tuple[float, ...]]) -> Activation:
     for kind, each in ((Scaled, ScaledEach), (Stretched, StretchedEach)):
         if any(_is(f, kind) for f in members):
             pairs = [(f.factor, f.inner) if _is(f, kind) else (1.0, f) for f in members]
             factors, inner = zip(*pairs, strict=True)
-            return each(next(slots), factors, _join(inner, slots))
+            slots.append(factors)
+            return each(len(slots) - 1, max(factors), _join(inner, slots))
     if type(members[0]) is Sum:
         columns = zip(*(f.terms for f in members), strict=True)
         return Sum(tuple(_join(column, slots) for column in columns))
@@ -58,54 +62,40 @@ def _is(activation: Activation, kind: type[Scaled | Stretched]) -> bool:
     return type(activation) is kind and activation.factor <= LARGEST
 
 
-def joined_factors(activation: Activation) -> list[tuple[float, ...]]:
+def joined_factors(activation: Activation) -> tuple[tuple[float, ...], ...]:
     """The factors of a joined activation by slot, each with one for every member."""
-    found: dict[int, tuple[float, ...]] = {}
-
-    def walk(f: Any) -> None:
-        if isinstance(f, Each):
-            found[f.slot] = f.factors
-            walk(f.inner)
-        elif isinstance(f, Sum):
-            for term in f.terms:
-                walk(term)
-
-    walk(activation)
-    return [found[slot] for slot in sorted(found)]
+    return activation.factors if isinstance(activation, Joined) else ()
 
 
 @dataclass(frozen=True)
 class Each(Activation):
-    """Base of those with a factor for each member; compared by structure, not by the factors."""
+    """Base of those with a factor for each member, of which only the largest is known here."""
 
     slot: int
-    factors: tuple[float, ...] = field(compare=False)
+    largest: float = field(compare=False)
     inner: Activation
-    # on the device for good: work that is recorded there goes on reading them
-    _columns: dict[Any, Tensor] = field(
-        default_factory=dict, init=False, repr=False, compare=False, hash=False
-    )
 
     @property
     def slope(self) -> float:
         """At least the members'."""
-        return max(self.factors) * self.inner.slope
+        return self.largest * self.inner.slope
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is."""
+        return self.inner.odd_sigmoid
 
     @property
     def singular(self) -> bool:
-        """Whether f is singular."""
+        """Whether f is."""
         return self.inner.singular
 
     def _format(self, argument: str) -> str:
         return f"factor{self.slot}*({self.inner._format(argument)})"
 
-    def _times(self, x: Tensor, power: int) -> Tensor:
-        """x times the factors' power, in place."""
-        key = power, x.dtype, x.device
-        if key not in self._columns:
-            values = [math.prod([factor] * power) for factor in self.factors]
-            self._columns[key] = torch.tensor(values, dtype=x.dtype, device=x.device)
-        return x.mul_(self._columns[key].view(-1, *[1] * (x.ndim - 1)))
+    def _times(self, a: Expr, power: int = 1) -> Expr:
+        product = a * factor(self.slot, power)
+        return clamp(product) if self.singular else product
 
 
 @dataclass(frozen=True)
@@ -115,15 +105,11 @@ class ScaledEach(Each):
     @property
     def bound(self) -> float:
         """At least the members'."""
-        return max(self.factors) * self.inner.bound
+        return self.largest * self.inner.bound
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        found = self.inner._derivatives(x, order)
-        for derivative in found:
-            self._times(derivative, 1)
-            if self.singular:
-                clamp(derivative)
-        return found
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """c_m f^(n)(x)."""
+        return tuple(self._times(d) for d in self.inner.rules(x))
 
 
 @dataclass(frozen=True)
@@ -135,10 +121,59 @@ class StretchedEach(Each):
         """sup |f|, which stretching does not change."""
         return self.inner.bound
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        found = self.inner._derivatives(self._times(x.clone(), 1), order)
-        for n, derivative in enumerate(found[1:], start=1):
-            self._times(derivative, n)
-            if self.singular:
-                clamp(derivative)
-        return found
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """a_m^n f^(n)(a_m x)."""
+        value, *rest = self.inner.rules(x * factor(self.slot, 1))
+        return (value, *(self._times(d, n) for n, d in enumerate(rest, start=1)))
+
+
+@dataclass(frozen=True)
+class Joined(Activation):
+    """A joined activation and its members' factors; compared by structure, not by the factors."""
+
+    inner: Activation
+    factors: tuple[tuple[float, ...], ...] = field(compare=False)
+    # on the device for good: work that is recorded there goes on reading them
+    _columns: dict[Any, dict[tuple[int, int], Tensor]] = field(
+        default_factory=dict, init=False, repr=False, compare=False, hash=False
+    )
+
+    @property
+    def slope(self) -> float:
+        """At least the members'."""
+        return self.inner.slope
+
+    @property
+    def bound(self) -> float:
+        """At least the members'."""
+        return self.inner.bound
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether the members are."""
+        return self.inner.odd_sigmoid
+
+    @property
+    def singular(self) -> bool:
+        """Whether the members are."""
+        return self.inner.singular
+
+    def _format(self, argument: str) -> str:
+        return self.inner._format(argument)
+
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Those of the structure, in its factors."""
+        return self.inner.rules(x)
+
+    def _factors(self, x: Tensor) -> Factors:
+        key = x.ndim, x.dtype, x.device
+        if key not in self._columns:
+            shape = (-1, *[1] * (x.ndim - 1))
+            self._columns[key] = {
+                (slot, n): torch.tensor(
+                    [math.prod([value] * n) for value in values], dtype=x.dtype, device=x.device
+                ).view(shape)
+                for slot, values in enumerate(self.factors)
+                for n in range(1, MAX_ORDER + 1)
+            }
+        return self._columns[key]

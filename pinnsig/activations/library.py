@@ -11,14 +11,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+from pinnsig.activations import ir
+from pinnsig.activations.base import OddSigmoid
+from pinnsig.activations.ir import Expr
 
-from pinnsig.activations.base import Activation
+TWO24 = 2.0**24
 
 
 @dataclass(frozen=True)
-class Tanh(Activation):
+class Tanh(OddSigmoid):
     """tanh(x) (appendix B.1); with t = tanh(x), s = sech^2(x): f' = s, f'' = -2 t s, ..."""
 
     @property
@@ -34,28 +35,28 @@ class Tanh(Activation):
     def _format(self, argument: str) -> str:
         return f"tanh({argument})"
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        t = torch.tanh(x)
-        if order == 0:
-            return (t,)
-        # 1 - t^2 would lose every digit where tanh saturates.
-        e = x.abs().mul_(-2).exp_()
-        s = (e + 1).square_().reciprocal_().mul_(e).mul_(4)
-        out = [t, s]
-        if order >= 2:
-            out.append((t * s).mul_(-2))
-        if order >= 3:
-            t2 = t * t
-            out.append((t2 * 4).sub_(s, alpha=2).mul_(s))
-            if order >= 4:
-                out.append((t2 * 4).sub_(s, alpha=8).mul_(out[2]))
-            if order >= 5:
-                out.append(t2.mul_(s).mul_(-120).add_(16).mul_(s))
-        return tuple(out)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Polynomials in t and s."""
+        return tanh_rules(x)
+
+
+def tanh_rules(x: Expr) -> tuple[Expr, ...]:
+    """Return tanh and its derivatives."""
+    t, e, r = ir.tanh(x), ir.tanh_decay(x), ir.tanh_inverse(x)
+    s = 4 * (e * r * r)  # 1 - t^2 would lose every digit where tanh saturates
+    u, second = t * t, t * s * -2
+    return (
+        t,
+        s,
+        second,
+        (4 * u - 2 * s) * s,
+        (4 - 12 * s) * second,
+        (16 - 120 * (u * s)) * s,
+    )
 
 
 @dataclass(frozen=True)
-class Gudermannian(Activation):
+class Gudermannian(OddSigmoid):
     """gd(x) = arctan(sinh(x)) = 2 arctan(tanh(x/2)) (appendix B.1); with c = sech(x): f' = c."""
 
     @property
@@ -71,28 +72,26 @@ class Gudermannian(Activation):
     def _format(self, argument: str) -> str:
         return f"gd({argument})"
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        value = x.sinh().atan_()
-        if order == 0:
-            return (value,)
-        e = x.abs().neg_().exp_()
-        c = (e * e).add_(1).reciprocal_().mul_(e).mul_(2)
-        out = [value, c]
-        if order >= 2:
-            t = torch.tanh(x)
-            out.append((t * c).neg_())
-            if order >= 3:
-                t2, c2 = t.square_(), c * c
-                out.append((t2 - c2).mul_(c))
-                if order >= 4:
-                    out.append(t2.sub(c2, alpha=5).mul_(out[2]))
-                if order >= 5:
-                    out.append(c2.sub(t2, alpha=5).mul_(c2).mul_(4).add_(1).mul_(c))
-        return tuple(out)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Polynomials in t = tanh(x) and c."""
+        half = 0.5 * x
+        h, e = ir.tanh(half), ir.tanh_decay(half)
+        c = 2 * e / (e * e + 1)
+        t = 2 * h / (h * h + 1)
+        u, v = t * t, c * c
+        second = -(t * c)
+        return (
+            2 * ir.arctan(h),
+            c,
+            second,
+            (u - v) * c,
+            (u - 5 * v) * second,
+            ((v - 5 * u) * v * 4 + 1) * c,
+        )
 
 
 @dataclass(frozen=True)
-class Erf(Activation):
+class Erf(OddSigmoid):
     """erf(x) (appendix B.1); f^(n+1) = (-1)^n H_n(x) f', with f' = (2/sqrt(pi)) exp(-x^2).
 
     The rounding of x^2 leaves a relative error of about x^2 eps / 2 in every derivative, half
@@ -112,31 +111,32 @@ class Erf(Activation):
     def _format(self, argument: str) -> str:
         return f"erf({argument})"
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        value = torch.erf(x)
-        if order == 0:
-            return (value,)
-        # exp(-28^2) is 0 in float64 too, so the bound only keeps the polynomials finite.
-        x = x.clamp(-28, 28)
-        x2 = x * x
-        # f' is carried 2^24 times larger: its product with H_n is normal where f' is not.
-        unit = self.slope * 2.0**-24
-        half = (x2 * -0.5).exp_()
-        g = (half * 2.0**24).mul_(half)
-        out = [value, g * self.slope * 2.0**-24]
-        if order >= 2:
-            out.append((x * (-2 * unit)).mul_(g))
-        if order >= 3:
-            out.append((x2 * (4 * unit)).sub_(2 * unit).mul_(g))
-        if order >= 4:
-            out.append((x2 * (-8 * unit)).add_(12 * unit).mul_(x).mul_(g))
-        if order >= 5:
-            out.append((x2 * (16 * unit)).sub_(48 * unit).mul_(x2).add_(12 * unit).mul_(g))
-        return tuple(out)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """erf(x), and Hermite polynomials times exp(-x^2)."""
+        return (ir.erf(x), *bell_rules(x, self.slope)[:5])
+
+
+def bell_rules(x: Expr, size: float) -> tuple[Expr, ...]:
+    """Return size exp(-x^2) and its derivatives, (-1)^n H_n(x) exp(-x^2)."""
+    # exp(-28^2) is 0 in float64 too, so the bound only keeps the polynomials finite
+    x = ir.clamp(x, -28.0, 28.0)
+    y = x * x
+    half = ir.exp(y * -0.5)
+    # carried 2^24 times larger: its product with a polynomial is normal where it itself is not
+    g = half * TWO24 * half
+    u = size / TWO24
+    return (
+        g * size * (1 / TWO24),
+        x * (-2 * u) * g,
+        (y * (4 * u) - 2 * u) * g,
+        (y * (-8 * u) + 12 * u) * x * g,
+        ((y * (16 * u) - 48 * u) * y + 12 * u) * g,
+        ((y * (-32 * u) + 160 * u) * y - 120 * u) * x * g,
+    )
 
 
 @dataclass(frozen=True)
-class Arctan(Activation):
+class Arctan(OddSigmoid):
     """arctan(x) (appendix B.1); polynomials in u = 1/(1 + x^2) = f' and x u."""
 
     @property
@@ -152,27 +152,21 @@ class Arctan(Activation):
     def _format(self, argument: str) -> str:
         return f"arctan({argument})"
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
-        value = torch.atan(x)
-        if order == 0:
-            return (value,)
-        u = (x * x).add_(1).reciprocal_()
-        out = [value, u]
-        if order >= 2:
-            # Where x^2 overflows u is 0, and so must be v, even at an infinite x.
-            largest = torch.finfo(x.dtype).max
-            x = x.clamp(-largest, largest)
-            v = x * u
-            out.append((v * u).mul_(-2))
-            if order >= 3:
-                u2, w = u * u, v * x
-                out.append((w * 6).sub_(u, alpha=2).mul_(u2))
-                if order >= 4:
-                    out.append((u - w).mul_(24).mul_(u2).mul_(v))
-                if order >= 5:
-                    inner = w.sub(u, alpha=2).mul_(w).mul_(5).add_(u2)
-                    out.append(inner.mul_(u).mul_(24).mul_(u2))
-        return tuple(out)
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """Polynomials in u, v = x u and w = x^2 u."""
+        # where x^2 overflows u is 0, and so must be v, even at an infinite x
+        b = ir.clamp(x)
+        u = 1 / (b * b + 1)
+        v = b * u
+        w, u2 = v * b, u * u
+        return (
+            ir.arctan(x),
+            u,
+            v * u * -2,
+            (6 * w - 2 * u) * u2,
+            (u - w) * 24 * u2 * v,
+            ((w - 2 * u) * w * 5 + u2) * u * 24 * u2,
+        )
 
 
 tanh = Tanh()

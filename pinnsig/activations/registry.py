@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
-from pinnsig.activations import library, softsigns
+from pinnsig.activations import library, smooth, softsigns
 from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
 
@@ -77,3 +77,10 @@ register_activation("softsign", softsigns.softsign)
 register_activation("softsign1", softsigns.softsign1)
 register_activation("softsign2", softsigns.softsign2)
 register_activation("softsign3", softsigns.softsign3)
+register_activation("sin", smooth.sin)
+register_activation("cos", smooth.cos)
+register_activation("gaussian", smooth.gaussian)
+register_activation("sigmoid", smooth.sigmoid)
+register_activation("silu", smooth.silu)
+register_activation("gelu", smooth.gelu)
+register_activation("softplus", smooth.softplus)

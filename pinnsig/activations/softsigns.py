@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations import ir
+from pinnsig.activations.base import MAX_ORDER, OddSigmoid
+from pinnsig.activations.ir import Expr, const, where_negative
 from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
+ONE = const(1.0)
 
 
 @dataclass(frozen=True)
-class Softsign(Activation):
+class Softsign(OddSigmoid):
     """softsign_k(x) = x / (1 + |x|^k)^(1/k) (appendix B.1).
 
     With r = |x|^k / (1 + |x|^k) and s = 1 - r, f' = (1 + |x|^k)^(-1-1/k) and
@@ -55,34 +56,38 @@ class Softsign(Activation):
         k = int(self.k) if self.k.is_integer() else self.k
         return f"softsign{k}({argument})"
 
-    def _derivatives(self, x: Tensor, order: int) -> tuple[Tensor, ...]:
+    def rules(self, x: Expr) -> tuple[Expr, ...]:
+        """P_m(r, s) f' / x^m."""
         # |x| = low / g with both at most 1, and one of them 1, so that no power overflows:
         # r = low^k / p and s = g^k / p with p = 1 + (low g)^k in [1, 2].
-        k = self.k
-        a = x.abs()
-        low, g = a.clamp(max=1), a.clamp_(min=1).reciprocal()
-        low_k, g_k = low**k, g**k
-        p = (low_k * g_k).add_(1)
-        root = p ** (-1 / k)
-        value = x.clamp(-1, 1).mul_(root)
-        if order == 0:
-            return (value,)
-        inverse = p.reciprocal_()
-        r, s = low_k.mul_(inverse), g_k.mul_(inverse)
-        slope = root.mul_(g).mul_(s)
-        out, sign, g_m = [value, slope], x.sign(), torch.ones_like(g)
-        for m, row in enumerate(_polynomials(k, order - 1)[1:], start=1):
-            # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m.
+        k, whole = self.k, math.floor(self.k)
+        a = abs(x)
+        low, g = ir.clamp(a, None, 1.0), 1 / ir.clamp(a, 1.0, None)
+        w, inside = low * g, a - 1
+        part = ir.power(w, k - whole)  # the only power that is no product
+        w_k = part * ir.power(w, whole)
+        low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
+        part = where_negative(inside, part, ONE)
+        p = w_k + 1
+        root, inverse = ir.root(p, k), 1 / p
+        r, s = low_k * inverse, g_k * inverse
+        slope = root * g * s
+        out, sign = [ir.clamp(x, -1.0, 1.0) * root, slope], ir.sign(x)
+        for m, row in enumerate(_polynomials(k, MAX_ORDER - 1)[1:], start=1):
+            # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m; only
+            # for an integer k can it be another than 1.
             lowest = next(j for j, b in enumerate(row) if b != 0)
-            exponent = k * lowest - m
-            total = _homogeneous(row[lowest:], r, s).mul_(g_m.mul_(g)).mul_(slope)
-            total.mul_(inverse**lowest)
-            if exponent != 0:
-                total.mul_(low**exponent)
-            if exponent < 0:
-                largest = torch.finfo(x.dtype).max
-                total.clamp_(-largest, largest).masked_fill_(x == 0, 0)
-            out.append(total.mul_(sign) if m % 2 else total)
+            total = _homogeneous(row[lowest:], r, s) * ir.power(g, m) * slope
+            total = total * ir.power(inverse, lowest)
+            if (exponent := k * lowest - m) >= 0:
+                total = total * (part * ir.power(low, math.floor(exponent)))
+            else:
+                # one by one: each quotient is nearer to the result, and none leaves the range
+                quotient = part
+                for _ in range(m - whole):
+                    quotient = quotient / low
+                total = ir.zero_at_zero(x, ir.clamp(total * quotient))
+            out.append(total * sign if m % 2 else total)
         return tuple(out)
 
 
@@ -102,12 +107,12 @@ def _polynomials(k: float, degree: int) -> list[list[float]]:
     return rows
 
 
-def _homogeneous(coefficients: list[float], r: Tensor, s: Tensor) -> Tensor:
-    """Return sum_i c_i r^i s^(n-i), free of cancellation at both ends, as a new tensor."""
-    total = torch.full_like(r, coefficients[-1])
+def _homogeneous(coefficients: list[float], r: Expr, s: Expr) -> Expr:
+    """Return sum_i c_i r^i s^(n-i), free of cancellation at both ends."""
+    total: Expr = const(coefficients[-1])
     s_i = s
     for c in reversed(coefficients[:-1]):
-        total.mul_(r).add_(s_i, alpha=c)
+        total = total * r + c * s_i
         s_i = s_i * s
     return total
 

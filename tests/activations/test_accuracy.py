@@ -1,6 +1,9 @@
 """Values and derivatives against mpmath, from the defining formulas alone."""
 
+import importlib.util
 import math
+import shutil
+from functools import cache
 
 import mpmath as mp
 import pytest
@@ -17,10 +20,15 @@ from pinnsig.activations import (
     softsign,
     tanh,
 )
+from tests.activations.printed import in_c, in_triton
 
 DTYPES = [torch.float32, torch.float64]
 SOFTSIGN_K = [1, 1.5, 2, 2.5, 3, 4, 7.25, 20]
 MEMBERS = [tanh, gd, erf, arctan, arctan_normalised, *map(softsign, SOFTSIGN_K)]
+SMOOTH = [
+    parse_activation(name)
+    for name in ("sin", "cos", "gaussian", "sigmoid", "silu", "gelu", "softplus")
+]
 COMPOSITES = [
     parse_activation(t)
     for t in (
@@ -30,6 +38,7 @@ COMPOSITES = [
         "tanh(1e-4x)+1e-4*arctan(1e4x)",
     )
 ]
+COMPOSITE_POINTS = [1e-6, 0.0007, 0.37, 2.5, 9.0]
 POINTS = [1e-6, 0.003, 0.37, 0.66, 1.0, 1.2, 2.5, 9.0, 25.0, 300.0, 1e5]
 
 
@@ -47,6 +56,13 @@ def formula(f: Activation):
         "gd": lambda x: 2 * mp.atan(mp.tanh(x / 2)),
         "erf": mp.erf,
         "arctan": mp.atan,
+        "sin": mp.sin,
+        "cos": mp.cos,
+        "gaussian": lambda x: mp.exp(-x * x),
+        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+        "silu": lambda x: x / (1 + mp.exp(-x)),
+        "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2,
+        "softplus": lambda x: mp.log1p(mp.exp(x)),
     }
     names |= {f"softsign{k}".replace(".", "_"): softsign_formula(k) for k in SOFTSIGN_K}
     text = f.expression.replace("softsign1.5", "softsign1_5").replace("softsign2.5", "softsign2_5")
@@ -54,6 +70,7 @@ def formula(f: Activation):
     return lambda x: eval(code, {"x": x, **names})
 
 
+@cache
 def exact_derivatives(f: Activation, x: float) -> list:
     with mp.workdps(160):
         point = mp.mpf(x)
@@ -66,26 +83,57 @@ def test_members_to_a_few_eps(f):
     check_accuracy(f, POINTS, 8)
 
 
+@pytest.mark.parametrize("f", SMOOTH, ids=str)
+def test_smooth_ones_to_a_few_eps_on_both_sides(f):
+    check_accuracy(f, [*POINTS, *(-x for x in POINTS)], 8)
+
+
 @pytest.mark.parametrize("f", COMPOSITES, ids=str)
 def test_composites_to_a_few_eps(f):
     # The inner arguments a x are rounded too: terms may cancel to their common condition.
-    check_accuracy(f, [1e-6, 0.0007, 0.37, 2.5, 9.0], 24)
+    check_accuracy(f, COMPOSITE_POINTS, 24)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
+@pytest.mark.parametrize("f", [*MEMBERS, *SMOOTH, *COMPOSITES], ids=str)
+def test_printed_as_c_to_a_few_eps(f):
+    points, tolerance = (COMPOSITE_POINTS, 24) if f in COMPOSITES else (POINTS, 8)
+    points = torch.tensor([*points, *(-x for x in points)])
+    for dtype in DTYPES:
+        compare(f, in_c(f, points.to(dtype)), points, tolerance)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
+def test_printed_as_triton_to_a_few_eps(tmp_path):
+    near = [x for x in POINTS if x < 100]
+    points = torch.tensor([*near, *(-x for x in near)])[:16]
+    forms = [*MEMBERS, *SMOOTH]
+    found = in_triton([f.expression for f in forms], points, tmp_path)
+    for f in forms:
+        # powers by exp and log
+        compare(f, found[f.expression], points, 8 if "softsign" not in str(f) else 32)
 
 
 def check_accuracy(f, points, tolerance):
     points = torch.tensor(points)
-    exact = [exact_derivatives(f, x) for x in points.tolist()]
     for dtype in DTYPES:
-        info = torch.finfo(dtype)
         x = points.to(dtype)
-        computed, mirrored = f.derivatives(x, MAX_ORDER), f.derivatives(-x, MAX_ORDER)
-        for n in range(MAX_ORDER + 1):
-            assert torch.equal(mirrored[n], computed[n] if n % 2 else -computed[n])
-            for value, point, e in zip(computed[n].tolist(), x.tolist(), exact, strict=True):
-                # Rounding x alone costs eps |x f^(n+1)|.
-                scale = abs(e[n]) + abs(point * e[n + 1])
-                bound = tolerance * info.eps * scale + info.tiny
-                assert abs(value - e[n]) <= bound, (dtype, n, point)
+        computed = f.derivatives(x, MAX_ORDER)
+        compare(f, computed, points, tolerance)
+        if f.odd_sigmoid:
+            for n, mirrored in enumerate(f.derivatives(-x, MAX_ORDER)):
+                assert torch.equal(mirrored, computed[n] if n % 2 else -computed[n])
+
+
+def compare(f, computed, points, tolerance):
+    info = torch.finfo(computed[0].dtype)
+    for i, point in enumerate(points.tolist()):
+        exact = exact_derivatives(f, point)
+        for n, values in enumerate(computed):
+            # Rounding x alone costs eps |x f^(n+1)|.
+            scale = abs(exact[n]) + abs(point * exact[n + 1])
+            bound = tolerance * info.eps * scale + info.tiny
+            assert abs(values[i].item() - exact[n]) <= bound, (info.dtype, n, point)
 
 
 def test_scaled_tanh_reference_values():
@@ -105,13 +153,15 @@ def test_tanh_derivative_near_saturation_in_float32():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("f", [*MEMBERS, *COMPOSITES], ids=str)
+@pytest.mark.parametrize("f", [*MEMBERS, *SMOOTH, *COMPOSITES], ids=str)
 @pytest.mark.parametrize("a", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("c", [1e-4, 1.0, 1e9])
 def test_finite_everywhere(f, dtype, a, c):
     largest_scale = max(a, 1) * 1e4
     if f in COMPOSITES and c * largest_scale > 1e9:
         c = 1e-9
+    if math.isinf(f.bound):
+        c = min(c, 1.0)
     sizes = [0.0, 1e-310, 1e-45, 1e-40, 1e-38, 1e-30, 1e-9, 1e-3, 1.0, 20.0, 400.0, 1e10, 1e19]
     x = torch.tensor([*sizes, 1e25, 1e30], dtype=dtype)
     x = torch.cat([x, -x, torch.logspace(-8, 8, 200, dtype=dtype)])

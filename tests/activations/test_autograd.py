@@ -4,10 +4,13 @@ import pytest
 import torch
 from torch.func import grad, jacfwd, jacrev, jvp, vmap
 
-from pinnsig.activations import MAX_ORDER, erf, gd, parse_activation, softsign, tanh
+from pinnsig.activations import MAX_ORDER, erf, gd, gelu, parse_activation, sin, softsign, tanh
 from pinnsig.core.errors import ActivationError
 
-FUNCTIONS = [tanh, erf, gd, softsign(1), softsign(3), parse_activation("1.3*tanh(2x)+arctan/2")]
+FUNCTIONS = [
+    tanh, erf, gd, softsign(1), softsign(3), parse_activation("1.3*tanh(2x)+arctan/2"), sin, gelu,
+    parse_activation("2*sin(3x)+silu"),
+]  # fmt: skip
 X = torch.tensor([-2.1, -0.4, 0.3, 0.9, 5.0], dtype=torch.float64)
 
 

@@ -8,7 +8,9 @@ from pinnsig.activations import Activation, join, parse_activation, structure
 from pinnsig.activations.joined import joined_factors
 
 FACTORS = st.sampled_from([1.0, 0.3, 1.3, 2.0])
-INNER = ["tanh", "erf", "gd", "arctan", "softsign1", "softsign2", "softsign2.5"]
+INNER = [
+    "tanh", "erf", "gd", "arctan", "softsign1", "softsign2", "softsign2.5", "sin", "silu",
+]  # fmt: skip
 
 
 @st.composite
@@ -60,7 +62,7 @@ def test_a_joined_activation_is_known_by_its_structure():
     members = [parse_activation(text) for text in ("2*tanh(3x)+erf", "0.5*tanh+1.5*erf")]
     joined = join(members)
     assert joined is not None
-    assert joined_factors(joined) == [(2.0, 0.5), (3.0, 1.0), (1.0, 1.5)]
+    assert joined_factors(joined) == ((2.0, 0.5), (3.0, 1.0), (1.0, 1.5))
     assert joined == join(members[::-1])
     assert join(members[:1]) == join(members[:1])
     assert joined.slope >= max(f.slope for f in members)

@@ -57,19 +57,25 @@ def arguments(dtype: torch.dtype) -> torch.Tensor:
 def test_values_and_slopes(name: str, dtype: torch.dtype):
     """Within rounding of the float64 formulas, for any size of argument."""
     f, x = parse_activation(name), arguments(dtype)
-    wanted = f.derivatives(x.double(), 1)
+    *wanted, second = f.derivatives(x.double(), 2)
     h, slope = x.expand(1, -1).clone(), torch.empty(1, len(x), dtype=dtype)
     function = Elementwise([f], h)
     function.both_(h, slope)
     unit = 16 * torch.finfo(dtype).eps
-    for found, exact, largest in zip((h, slope), wanted, (f.bound, f.slope), strict=True):
-        assert ((found[0].double() - exact).abs() <= unit * (exact.abs() + 1e-3 * largest)).all()
+    sizes = (min(f.bound, 1e9), f.slope)
+    for found, exact, size, following in zip(
+        (h, slope), wanted, sizes, (wanted[1], second), strict=True
+    ):
+        # one of no sigmoid shape may be zero far out, where rounding x changes it by eps |x f'|
+        rounded = 0.0 if f.odd_sigmoid else (x.double() * following).abs()
+        slack = unit * (exact.abs() + 1e-3 * size + rounded) + torch.finfo(dtype).tiny
+        assert ((found[0].double() - exact).abs() <= slack).all()
     only = function.value_(x.expand(1, -1).clone())
-    assert torch.equal(only, h)
+    torch.testing.assert_close(only, h, rtol=unit / 4, atol=0)  # sums may be fused differently
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if parse_activation(name).odd_sigmoid])
 def test_what_is_not_finite(name: str, dtype: torch.dtype):
     """NaN stays, at its own place; at infinity there are the bound and a slope of 0."""
     f = parse_activation(name)
@@ -86,13 +92,32 @@ def test_what_is_not_finite(name: str, dtype: torch.dtype):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("name", "values", "slopes"),
+    [
+        ("gaussian", (0.0, 0.0), (0.0, 0.0)),
+        ("sigmoid", (1.0, 0.0), (0.0, 0.0)),
+        ("gelu", (math.inf, 0.0), (1.0, 0.0)),
+        ("softplus", (math.inf, 0.0), (1.0, 0.0)),
+    ],
+)
+def test_limits_of_others(name: str, values: tuple, slopes: tuple, dtype: torch.dtype):
+    h = torch.tensor([[math.nan, math.inf, -math.inf]], dtype=dtype)
+    slope = torch.empty_like(h)
+    Elementwise([parse_activation(name)], h).both_(h, slope)
+    assert h[0, 0].isnan()
+    assert slope[0, 0].isnan()
+    torch.testing.assert_close(h[0, 1:], torch.tensor(values, dtype=dtype))
+    torch.testing.assert_close(slope[0, 1:], torch.tensor(slopes, dtype=dtype))
+
+
 def test_every_known_activation_is_compiled():
     """Where this machine has a compiler at all."""
     if elementwise._compiled(parse_activation("tanh"), torch.float32) is None:
         pytest.skip("no C compiler")
-    for name in ACTIVATIONS:
+    for name in (*ACTIVATIONS, "softsign2.5"):
         assert elementwise._compiled(parse_activation(name), torch.float32) is not None, name
-    assert elementwise._compiled(parse_activation("softsign2.5"), torch.float32) is None
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

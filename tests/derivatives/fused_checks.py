@@ -40,6 +40,13 @@ ACTIVATIONS = [
     "softsign2",
     "softsign2.5",
     "softsign3",
+    "sin",
+    "cos",
+    "gaussian",
+    "sigmoid",
+    "silu",
+    "gelu",
+    "softplus",
     "2*tanh(3x)+softsign2/2",
     "2*(tanh(x)+erf(10x))/3",
 ]

@@ -17,9 +17,9 @@ from pinnsig.networks import FFNN
 
 NATIVE = [
     "tanh", "gd", "erf", "arctan", "softsign1", "softsign2", "softsign3", "softsign8",
-    "1.3tanh(x)", "2*tanh(3x)+softsign2(0.5x)/2+erf(x)",
+    "softsign2.5", "softsign1.5", "sin", "cos", "gaussian", "sigmoid", "silu", "gelu", "softplus",
+    "1.3tanh(x)", "1e-40*tanh(x)", "2*tanh(3x)+softsign2(0.5x)/2+erf(x)", "2*sin(3x)+gelu",
 ]  # fmt: skip
-GIVEN = ["softsign2.5", "1e-40*tanh(x)"]
 PLANS = {
     "value": Plan.closing(("x", "t"), []),
     "burgers": Plan.closing(("x", "t"), [(2, 0), (0, 1)]),
@@ -72,7 +72,7 @@ def test_networks_of_every_shape_agree_with_nested(plan, depth, width, outputs, 
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-@pytest.mark.parametrize("act", [*NATIVE, *GIVEN])
+@pytest.mark.parametrize("act", NATIVE)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_passes_are_as_exact_as_torchs(plan, act, dtype):
     net = network(2, 13, act)
@@ -93,12 +93,13 @@ def test_passes_are_as_exact_as_torchs(plan, act, dtype):
     exact = run(lambda z, w: LayerTape(z, w, kernel, True), torch.float64)
     torchs = run(lambda z, w: LayerTape(z, w, kernel, True), dtype)
     library = find_library(net.activation, plan, dtype)
-    assert (library is not None) == (act in NATIVE)
+    assert library is not None
     mine = run(lambda z, w: make_tape(net.activation, plan, z, w), dtype)
     for a, b, reference in zip(mine, torchs, exact, strict=True):
         unit = torch.finfo(dtype).eps * reference.abs().max()
         error, allowed = (a - reference).abs().max(), (b - reference).abs().max()
-        assert error <= 2 * allowed + 128 * unit
+        # beside 0 a diverging derivative makes much of how h is rounded
+        assert error <= 2 * allowed + (2**15 if net.activation.singular else 128) * unit
 
 
 def through_one_unit(act, x, dtype):

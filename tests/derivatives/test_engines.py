@@ -33,7 +33,24 @@ def gradients(engine, net, points, plan, cotangent):
     depth=st.integers(1, 4),
     width=st.sampled_from([1, 5, 7]),
     outputs=st.integers(1, 2),
-    act=st.sampled_from(["tanh", "2 erf(0.5x)", "gd", "tanh(2x)+arctan(x)/3", "softsign2"]),
+    act=st.sampled_from(
+        [
+            "tanh",
+            "2 erf(0.5x)",
+            "gd",
+            "tanh(2x)+arctan(x)/3",
+            "softsign2",
+            "softsign7.5",
+            "sin",
+            "cos(2x)",
+            "gaussian",
+            "sigmoid",
+            "silu",
+            "gelu",
+            "softplus",
+            "2sin(3x)+gelu",
+        ]
+    ),
     n=st.sampled_from([0, 1, 5]),
 )
 def test_jets_equal_nested_in_value_and_gradient(wanted, depth, width, outputs, act, n):

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pinnsig.activations import Tanh, join, parse_activation
+from pinnsig.activations import join, parse_activation
 from pinnsig.derivatives import Plan
-from pinnsig.derivatives.fused import FORMS, FusedEngine, Tuning, register_form
+from pinnsig.derivatives.fused import FusedEngine, Tuning
 from pinnsig.derivatives.fused.engine import _triton_refusal
-from pinnsig.derivatives.fused.forms import NoFormError, write_activation
 from pinnsig.derivatives.fused.operation import interpreting
 from pinnsig.derivatives.fused.source import load_kernels, write_source
 from pinnsig.networks import FFNN
@@ -41,6 +40,7 @@ def test_kernels_in_the_interpreter():
     ("wanted", "width", "acts"),
     [
         ([(2, 0), (0, 1)], 64, ["tanh(2x)+softsign2.5+erf"]),
+        ([(2, 0), (0, 1)], 64, ["sin+gelu+softplus"]),
         ([(0, 0)], 128, ["tanh(2x)+softsign2.5+erf"]),
         ([(2, 0), (0, 1)], 64, ["tanh", "1.3*tanh(2x)"]),  # of several networks
     ],
@@ -67,7 +67,10 @@ def test_kernels_compile_without_a_gpu(wanted, width, acts, which):
     assert compiled.metadata.shared <= 99 * 1024  # what every device since 8.0 has
 
 
-@pytest.mark.parametrize("act", ["tanh", "2*tanh(3x)+softsign2.5/2", "gd+erf(0.1x)+arctan"])
+@pytest.mark.parametrize(
+    "act",
+    ["tanh", "2*tanh(3x)+softsign2.5/2", "gd+erf(0.1x)+arctan", "sin+gelu+softplus+1e300silu"],
+)
 def test_source_is_python_without_holes(act):
     plan = Plan.closing(("x", "t"), [(2, 0), (1, 1)])
     source = write_source(parse_activation(act), plan)
@@ -91,20 +94,3 @@ def test_without_triton_the_reason_is_said(monkeypatch):
     _triton_refusal.cache_clear()
     assert said is not None
     assert said.startswith("it needs Triton, which cannot be imported (")
-
-
-class Unknown(Tanh):
-    """tanh as another class, which inherits no form."""
-
-
-def test_a_new_activation_is_one_entry():
-    f = Unknown().stretch(2.0)
-    with pytest.raises(NoFormError, match=r"activation tanh\(x\) has no kernel form"):
-        write_activation(f)
-    register_form(Unknown, "return activation0(x)")
-    try:
-        source, name = write_activation(f)
-    finally:
-        del FORMS[Unknown]
-    assert name == "activation1"
-    assert "v0, v1, v2, v3 = activation0(2.0 * x)" in source

@@ -1,31 +1,17 @@
-"""Activations in C: derivatives up to order five, as `pinnsig.activations` writes them.
+"""Activations in C: their rules, printed."""
 
-Those modules say why each formula is as it is. A new activation is one entry in `FORMS`.
-"""
-
-from collections.abc import Callable, Iterator
+import math
 from dataclasses import dataclass
-from itertools import count
-from typing import Any
+from decimal import Decimal, localcontext
+from functools import cache
+from typing import ClassVar
 
-import numpy as np
+from pinnsig.activations import Activation
+from pinnsig.activations.ir import FLOAT32_LARGEST, Expr, X, schedule
+from pinnsig.activations.source import SourcePrinter
 
-from pinnsig.activations import (
-    Activation,
-    Arctan,
-    Erf,
-    Gudermannian,
-    Scaled,
-    Softsign,
-    Stretched,
-    Sum,
-    Tanh,
-)
-from pinnsig.activations.base import MAX_ORDER
-from pinnsig.activations.softsigns import _polynomials
-
-LARGEST = 1e30
-"""Factors beyond this, or below its inverse, are left to torch, which guards against overflow."""
+DEGREES = (10, 22)
+"""Of the polynomials for roots in float and double: (3 + sqrt(8))^-n is below their rounding."""
 
 
 @dataclass(frozen=True)
@@ -36,170 +22,114 @@ class NativeForm:
     derivatives: list[str]
 
 
-Names = Iterator[int]
-Form = Callable[[Any, str, Names], NativeForm]
-
-
 def native_form(activation: Activation) -> NativeForm | None:
-    """The activation as C; None where it, or something in it, has no such form."""
-    try:
-        return _form(activation, "x", count())
-    except LookupError:
+    """Return the activation as C; None for a joined one, whose factors are no numbers."""
+    rules = activation.rules(X)
+    if any(e.op == "factor" for e in schedule(rules)):
         return None
+    printer = _CPrinter()
+    texts = printer.write(rules)
+    return NativeForm(printer.lines, texts)
 
 
-def _form(activation: Activation, x: str, names: Names) -> NativeForm:
-    return FORMS[type(activation)](activation, x, names)
+class _CPrinter(SourcePrinter):
+    declaration = "T {} = {};"
+
+    _FORMATS: ClassVar = {
+        "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})",
+        "neg": "(-{})", "abs": "size_of({})", "sqrt": "((T)__builtin_sqrt({}))",
+        "exp": "exp_of({})", "arctan": "arctan_of({})", "erf": "erf_of({})",
+        "normal_cdf": "cdf_of({})", "log1p": "log1p_of({})", "sign": "sign_of({})",
+        "where_negative": "({} < 0 ? {} : {})", "zero_at_zero": "({} == 0 ? 0 : {})",
+    }  # fmt: skip
+    _TANH: ClassVar = {"tanh": "", "tanh_decay": "e", "tanh_inverse": "r"}
+    _SINE: ClassVar = {"sin": "", "cos": "c"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: dict[tuple[str, str], str] = {}
+
+    def leaf(self, e: Expr) -> str:
+        return "x" if e.op == "x" else _number(e.value)
+
+    def operation(self, e: Expr, args: list[str]) -> str:
+        if e.op in self._TANH:
+            return self._call("tanh_of", args[0], "er") + self._TANH[e.op]
+        if e.op in self._SINE:
+            return self._call("sin_of", args[0], "c") + self._SINE[e.op]
+        if e.op == "clamp":
+            return _clamp(args[0], *e.value)
+        if e.op == "power":
+            return self._power(args[0], e.value)
+        if e.op == "root":
+            return self._root(args[0], e.value)
+        return self._FORMATS[e.op].format(*args)
+
+    def _call(self, function: str, argument: str, more: str) -> str:
+        """The name of a function's result, and with letters after it those of its by-products."""
+        if (function, argument) not in self._calls:
+            name = f"q{self._count}"
+            self._count += 1
+            names = "".join(f"{name}{letter}, " for letter in more)
+            places = "".join(f", &{name}{letter}" for letter in more)
+            self.lines.append(f"T {names}{name} = {function}({argument}{places});")
+            self._calls[function, argument] = name
+        return self._calls[function, argument]
+
+    def _power(self, base: str, exponent: float) -> str:
+        if exponent > 0 and exponent == int(exponent):
+            return self.repeated(base, int(exponent))
+        # of so few digits that its product with a number's binary exponent is exact
+        mantissa, power = math.frexp(exponent)
+        high = math.ldexp(round(mantissa * 2**12), power - 12)
+        parts = ", ".join(map(_number, (exponent, high, exponent - high)))
+        return f"power_of({base}, {parts})"
+
+    def _root(self, p: str, k: float) -> str:
+        """p^(-1/k) for 1 <= p <= 2, as a polynomial in 2 p - 3."""
+        y = self.name(f"2 * {p} - 3")
+        fits = []
+        for degree in DEGREES:
+            *lower, total = map(_number, fit_root(k, degree))
+            for c in reversed(lower):
+                total = f"({total} * {y} + {c})"
+            fits.append(total)
+        return self.name(f"sizeof(T) == 4 ? {fits[0]} : {fits[1]}")
 
 
-def _scaled(f: Scaled, x: str, names: Names) -> NativeForm:
-    inner = _form(f.inner, x, names)
-    return NativeForm(inner.lines, [_times(f.factor, d) for d in inner.derivatives])
+@cache
+def fit_root(k: float, degree: int) -> list[float]:
+    """Coefficients, lowest first, of a polynomial in y near (1.5 + y/2)^(-1/k) for |y| <= 1.
+
+    It interpolates at Chebyshev's nodes, worked out with 40 digits: in double the change to powers
+    of y would cost two digits.
+    """
+    with localcontext(prec=40):
+        nodes = [Decimal(math.cos((i + 0.5) * math.pi / (degree + 1))) for i in range(degree + 1)]
+        differences = [(Decimal("1.5") + y / 2) ** (-1 / Decimal(k)) for y in nodes]
+        for order in range(1, degree + 1):
+            for i in range(degree, order - 1, -1):
+                rise = differences[i] - differences[i - 1]
+                differences[i] = rise / (nodes[i] - nodes[i - order])
+        powers = [Decimal(0)] * (degree + 1)
+        for y, c in zip(reversed(nodes), reversed(differences), strict=True):
+            shifted = [Decimal(0), *powers[:-1]]
+            powers = [up - y * own for up, own in zip(shifted, powers, strict=True)]
+            powers[0] += c
+        return [float(c) for c in powers]
 
 
-def _stretched(f: Stretched, x: str, names: Names) -> NativeForm:
-    y = f"y{next(names)}"
-    inner = _form(f.inner, y, names)
-    powers = [_times(f.factor**n, d) for n, d in enumerate(inner.derivatives)]
-    return NativeForm([f"T {y} = {_times(f.factor, x)};", *inner.lines], powers)
+def _number(value: float) -> str:
+    value = float(value)
+    if math.isinf(value):
+        return "LARGEST" if value > 0 else "(-LARGEST)"
+    if abs(value) > FLOAT32_LARGEST:
+        size = f"({abs(value)!r} > LARGEST ? LARGEST : (T){abs(value)!r})"
+        return size if value > 0 else f"(-{size})"
+    return f"(T){value!r}" if value >= 0 else f"((T){value!r})"
 
 
-def _sum(f: Sum, x: str, names: Names) -> NativeForm:
-    parts = [_form(term, x, names) for term in f.terms]
-    sums = zip(*(part.derivatives for part in parts), strict=True)
-    lines = [line for part in parts for line in part.lines]
-    return NativeForm(lines, [f"({' + '.join(terms)})" for terms in sums])
-
-
-def _times(factor: float, value: str) -> str:
-    if not 1 / LARGEST < factor < LARGEST:
-        raise LookupError(f"a factor of {factor}")
-    return f"((T){factor!r} * {value})"
-
-
-def _tanh(f: Tanh, x: str, names: Names) -> NativeForm:
-    del f
-    i = next(names)
-    t, s = f"t{i}", f"s{i}"
-    lines = [
-        f"T e{i}, r{i}, {t} = tanh_of({x}, &e{i}, &r{i});",
-        f"T {s} = 4 * e{i} * r{i} * r{i};",
-    ]
-    second = f"(-2 * {t} * {s})"
-    fourth = f"((4 * {t} * {t} - 8 * {s}) * {second})"
-    fifth = f"((16 - 120 * {t} * {t} * {s}) * {s})"
-    return NativeForm(lines, [t, s, second, f"((4 - 6 * {s}) * {s})", fourth, fifth])
-
-
-def _gudermannian(f: Gudermannian, x: str, names: Names) -> NativeForm:
-    del f
-    i = next(names)
-    t, c = f"t{i}", f"c{i}"
-    lines = [
-        f"T e{i}, r{i}, h{i} = tanh_of((T)0.5 * {x}, &e{i}, &r{i});",
-        f"T {t} = 2 * h{i} / (1 + h{i} * h{i});",
-        f"T {c} = 2 * e{i} / (1 + e{i} * e{i});",
-        f"T u{i} = {t} * {t}, v{i} = {c} * {c};",
-    ]
-    second = f"(-{t} * {c})"
-    third, fourth = f"((u{i} - v{i}) * {c})", f"((u{i} - 5 * v{i}) * {second})"
-    fifth = f"(((v{i} - 5 * u{i}) * v{i} * 4 + 1) * {c})"
-    return NativeForm(lines, [f"(2 * arctan_of(h{i}))", c, second, third, fourth, fifth])
-
-
-def _arctan(f: Arctan, x: str, names: Names) -> NativeForm:
-    del f
-    i = next(names)
-    u, v, w = f"u{i}", f"v{i}", f"w{i}"
-    lines = [
-        f"T a{i} = size_of({x}), b{i} = a{i} > LARGEST ? LARGEST : a{i};",
-        f"T {u} = 1 / (1 + b{i} * b{i}), {v} = signed_as(b{i} * {u}, {x});",
-        f"T {w} = b{i} * {u} * b{i};",
-    ]
-    third, fourth = f"((6 * {w} - 2 * {u}) * {u} * {u})", f"(24 * ({u} - {w}) * {u} * {u} * {v})"
-    fifth = f"((5 * ({w} - 2 * {u}) * {w} + {u} * {u}) * {u} * 24 * {u} * {u})"
-    return NativeForm(lines, [f"arctan_of({x})", u, f"(-2 * {v} * {u})", third, fourth, fifth])
-
-
-def _erf(f: Erf, x: str, names: Names) -> NativeForm:
-    i = next(names)
-    unit, y, g = f.slope * 2.0**-24, f"y{i}", f"g{i}"
-    lines = [
-        f"T b{i} = {x} > 28 ? 28 : ({x} < -28 ? -28 : {x}), {y} = b{i} * b{i};",
-        f"T h{i} = exp_of((T)-0.5 * {y}), {g} = (T){unit!r} * (h{i} * 16777216 * h{i});",
-    ]
-    return NativeForm(
-        lines,
-        [
-            f"erf_of({x})",
-            g,
-            f"(-2 * b{i} * {g})",
-            f"((4 * {y} - 2) * {g})",
-            f"((12 - 8 * {y}) * b{i} * {g})",
-            f"(((16 * {y} - 48) * {y} + 12) * {g})",
-        ],
-    )
-
-
-def _softsign(f: Softsign, x: str, names: Names) -> NativeForm:
-    """As in `Softsign._derivatives`, written out for its k."""
-    if not f.k.is_integer():
-        raise LookupError("a power that is no product")
-    i, k = next(names), int(f.k)
-    a, low, g, p, q = f"a{i}", f"low{i}", f"g{i}", f"p{i}", f"q{i}"
-    lines = [
-        f"T {a} = size_of({x}), {low} = {a} > 1 ? 1 : {a}, {g} = 1 / ({a} > 1 ? {a} : 1);",
-        *_power(f"lk{i}", low, k),
-        *_power(f"gk{i}", g, k),
-        f"T {p} = 1 + lk{i} * gk{i}, {q} = 1 / {p};",
-        *_root(f"root{i}", p, q, k),
-        f"T r{i} = lk{i} * {q}, s{i} = gk{i} * {q}, c{i} = root{i} * {g} * s{i};",
-    ]
-    value = f"signed_as({low} * root{i}, {x})"
-    derivatives = [value, f"c{i}"]
-    for m, row in enumerate(_polynomials(f.k, MAX_ORDER - 1)[1:], start=1):
-        lowest = next(j for j, b in enumerate(row) if b != 0)
-        *others, total = (f"(T){b!r}" for b in row[lowest:])
-        for n, c in enumerate(reversed(others), start=1):
-            total = f"({total} * r{i} + {c}{f' * s{i}' * n})"
-        product = f"{total}{f' * {g}' * m} * c{i}{f' * {q}' * lowest}"
-        if exponent := k * lowest - m:
-            lines += _power(f"l{i}_{m}", low, exponent)
-            product += f" * l{i}_{m}"
-        derivatives.append(f"signed_as({product}, {x})" if m % 2 else f"({product})")
-    return NativeForm(lines, derivatives)
-
-
-def _power(name: str, base: str, exponent: int) -> list[str]:
-    lines = [f"T {name} = {base};"]
-    for bit in f"{exponent:b}"[1:]:
-        lines.append(f"{name} *= {name}{f' * {base}' if bit == '1' else ''};")
-    return lines
-
-
-def _root(name: str, p: str, inverse: str, k: int) -> list[str]:
-    """Lines that set name = p^(-1/k) for 1 <= p <= 2."""
-    if k == 1:
-        return [f"T {name} = {inverse};"]
-    if k == 2:
-        return [f"T {name} = __builtin_sqrt({inverse});"]
-    fit = np.polynomial.Chebyshev.interpolate(lambda y: (1.5 + y / 2) ** (-1 / k), 10)
-    coefficients = fit.convert(kind=np.polynomial.Polynomial).coef
-    *lower, total = (f"(T){float(c)!r}" for c in coefficients)
-    for c in reversed(lower):
-        total = f"({total} * (2 * {p} - 3) + {c})"
-    # a step of Newton's method takes it from eight digits to all of them
-    power = _power(f"{name}k", name, k)
-    return [f"T {name} = {total};", *power, f"{name} += {name} * (1 - {p} * {name}k) / {k};"]
-
-
-FORMS: dict[type[Activation], Form] = {
-    Scaled: _scaled,
-    Stretched: _stretched,
-    Sum: _sum,
-    Tanh: _tanh,
-    Gudermannian: _gudermannian,
-    Arctan: _arctan,
-    Erf: _erf,
-    Softsign: _softsign,
-}
+def _clamp(a: str, low: float | None, high: float | None) -> str:
+    """Comparisons rather than minima, which would hide NaN."""
+    text = a if low is None else f"({a} < {_number(low)} ? {_number(low)} : {a})"
+    return text if high is None else f"({a} > {_number(high)} ? {_number(high)} : {text})"

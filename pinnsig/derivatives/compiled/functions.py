@@ -1,4 +1,4 @@
-"""Elementary functions in C that compilers turn into vector code: exp, tanh, arctan and erf.
+"""Elementary functions in C that compilers turn into vector code: exp, tanh, sine, powers, ...
 
 Each is a polynomial on a small interval (a Chebyshev interpolant, worked out with 50 digits) and
 arithmetic without branches; errors are a few units in the last place of float or double.
@@ -54,6 +54,48 @@ COEFFICIENTS = {
             -2.70747357851415872e-7, -2.04669632292832439e-7,
         ),
     ),
+    # the same for x >= 0 until exp(-x^2) is 0
+    "erfcx_far": (
+        (
+            0.179001151, -0.326233566, 0.245603807, -0.150115706, 0.0716657309, -0.0243948785,
+            0.00426932149, 0.000717949953, -0.000594454367, 2.61787898e-5, 5.44225139e-5,
+        ),
+        (
+            0.179001151181389951, -0.326233560043037224, 0.245603801712330775,
+            -0.15011593650077765, 0.0716658371979850853, -0.0243924993186587206,
+            0.0042691363326579609, 0.000707746438730135941, -0.000597061946030756684,
+            4.52553001668430324e-5, 6.40565350545044047e-5, -1.28605059084526547e-5,
+            -7.97802868021905497e-6, 2.12003221007165659e-6, 1.25216096039765605e-6,
+            -2.93936172336737585e-7, -2.33930442755686159e-7, 2.83245415196979931e-8,
+            4.58597900778659374e-8, 1.43836148513155501e-9, -7.92878872807830279e-9,
+            -1.52156477913204846e-9, 8.54196327070779217e-10, 2.92531728222624931e-10,
+        ),
+    ),
+    # (artanh(s)/s - 1)/s^2 as a function of s^2, for |s| <= 3 - sqrt(8)
+    "artanh": (
+        (0.333333425, 0.199943789, 0.14790493),
+        (
+            0.333333333333333332, 0.200000000000004416, 0.142857142853998925,
+            0.111111111962905225, 0.0909089777376056812, 0.076931223688108333,
+            0.0663431918463341194, 0.0654401742546377692,
+        ),
+    ),
+    # (sin(r)/r - 1)/r^2 as a function of r^2, for |r| <= pi/4
+    "sin": (
+        (-0.166666647, 0.0083327471, -0.000195876391),
+        (
+            -0.166666666666666646, 0.00833333333333093655, -0.000198412698367405321,
+            2.75573160931984052e-6, -2.50511298964501863e-8, 1.59179889793974333e-10,
+        ),
+    ),
+    # (cos(r) - 1 + r^2/2)/r^4 as a function of r^2, likewise
+    "cos": (
+        (0.0416666647, -0.00138883019, 2.45476898e-5),
+        (
+            0.0416666666666666654, -0.00138888888888873898, 2.48015872987544012e-5,
+            -2.755731726587808e-7, 2.08761450494131791e-9, -1.13825446453492504e-11,
+        ),
+    ),
 }  # fmt: skip
 
 TYPES = {
@@ -64,7 +106,17 @@ typedef unsigned int U;
 #define MAGIC 12583039.0f  /* 1.5 * 2^23 + 127 */
 #define LN2_HIGH 0.693359375f
 #define LN2_LOW -2.12194440e-4f
-#define LOWEST -87.0f
+#define LOWEST -87.33f
+#define ROUND 12582912.0f  /* 1.5 * 2^23: added and taken away again, it rounds */
+#define QUARTER(n) ((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549789954891882e-8f
+#define ONE 0x3f800000u
+#define ROOT_HALF 0x3f3504f3u
+#define SMALLEST 1.17549435e-38f
+#define UP 4294967296.0f
+#define UP_BITS 32
+#define WHOLE 8388608.0f
+#define WHOLE_BITS 0x4b000000u
+#define BIAS 127
 #define ERF_REACH 4.0f
 #define LARGEST 3.4028234e38f
 """,
@@ -75,7 +127,18 @@ typedef unsigned long long U;
 #define MAGIC 6755399441056767.0  /* 1.5 * 2^52 + 1023 */
 #define LN2_HIGH 0.6931471803691238
 #define LN2_LOW 1.9082149292705877e-10
-#define LOWEST -708.0
+#define LOWEST -708.39
+#define ROUND 6755399441055744.0  /* 1.5 * 2^52 */
+#define QUARTER(n) ((x - n * 1.57079632673412561417) - n * 6.07710050630396597660e-11) \
+    - n * 2.02226624879595063154e-21
+#define ONE 0x3ff0000000000000ull
+#define ROOT_HALF 0x3fe6a09e667f3bcdull
+#define SMALLEST 2.2250738585072014e-308
+#define UP 18446744073709551616.0
+#define UP_BITS 64
+#define WHOLE 4503599627370496.0
+#define WHOLE_BITS 0x4330000000000000ull
+#define BIAS 1023
 #define ERF_REACH 6.0
 #define LARGEST 1.7976931348623157e308
 """,
@@ -85,14 +148,16 @@ BODY = """
 static inline T size_of(T x) { return x < 0 ? -x : x; }
 static inline T signed_as(T size, T x) { return x < 0 ? -size : size; }
 
-/* y = n log 2 + r for y <= 0: returns expm1(r), and gives 2^n */
-static inline T split_exp(T y, T *power) {
-    y = y < LOWEST ? LOWEST : y;
+static inline T sign_of(T x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
+
+/* y = n log 2 + r for y <= 0: returns expm1(r), and gives 2^n, or 0 out of range */
+static inline T split_exp(T given, T *power) {
+    T y = given < LOWEST ? LOWEST : given;
     union { T value; U bits; } n;
     n.value = y * (T)1.4426950408889634 + MAGIC;
     T whole = n.value - MAGIC;
     n.bits <<= MANTISSA;  /* the low bits of the sum are n plus the exponent's bias */
-    *power = n.value;
+    *power = given < LOWEST ? 0 : n.value;
     T r = (y - whole * LN2_HIGH) - whole * LN2_LOW;
     return r + r * r * poly_expm1(r);
 }
@@ -123,11 +188,60 @@ static inline T erf_of(T x) {
     T far = 1 - exp_of(-a * a) * poly_erfcx((a - 3) / (a + 3));
     return a < 1 ? x * poly_erf(x * x) : signed_as(far, x);
 }
+/* the distribution function of N(0, 1), for |x| <= 40 */
+static inline T cdf_of(T x) {
+    T a = size_of(x), y = a * (T)0.70710678118654752, half = exp_of((T)-0.25 * a * a);
+    T tail = (T)0.5 * half * poly_erfcx_far((y - 3) / (y + 3)) * half;
+    return x < 0 ? tail : 1 - tail;
+}
+/* log(1 + e) for 0 <= e <= 1: twice artanh(e/(2 + e)), and from (1 + e)/2 beyond sqrt(2) - 1 */
+static inline T log1p_of(T e) {
+    T far = e > (T)0.41421356237309503;
+    T s = (far ? e - 1 : e) / (far ? e + 3 : e + 2), s2 = s * s;
+    return far * (T)0.69314718055994531 + 2 * (s + s * s2 * poly_artanh(s2));
+}
+/* sin(x) and cos(x): x = n pi/2 + r; where n has too many digits, of an x rounded once more */
+static inline T sin_of(T x, T *cosine) {
+    union { T value; U bits; } n;
+    n.value = x * (T)0.63661977236758134 + ROUND;
+    T whole = n.value - ROUND, r = QUARTER(whole);
+    r = r > (T)0.8 ? (T)0.8 : (r < (T)-0.8 ? (T)-0.8 : r);
+    T y = r * r, s = r + r * y * poly_sin(y), c = 1 - ((T)0.5 * y - y * y * poly_cos(y));
+    T first = n.bits & 1 ? c : s, second = n.bits & 1 ? s : c;
+    *cosine = (n.bits + 1) & 2 ? -second : second;
+    return n.bits & 2 ? -first : first;
+}
+static inline T two_to(T n) {
+    union { T value; U bits; } power;
+    power.value = n + MAGIC;
+    power.bits <<= MANTISSA;
+    return power.value;
+}
+/* x^e for x >= 0, with e = high + low so that high times x's binary exponent is exact */
+static inline T power_of(T x, T e, T high, T low) {
+    union { T value; U bits; } m, n;
+    m.value = x < SMALLEST ? x * UP : x;
+    U bits = m.bits + (ONE - ROOT_HALF);
+    n.bits = (bits >> MANTISSA) | WHOLE_BITS;
+    m.bits = (bits & (((U)1 << MANTISSA) - 1)) + ROOT_HALF;  /* from sqrt(1/2) to sqrt(2) */
+    T exponent = n.value - (WHOLE + BIAS) - (x < SMALLEST ? UP_BITS : 0);
+    T s = (m.value - 1) / (m.value + 1), s2 = s * s;
+    T log2 = (T)2.8853900817779268 * (s + s * s2 * poly_artanh(s2));
+    T y = high * exponent;
+    y = y < (T)-3e6 ? (T)-3e6 : (y > (T)3e6 ? (T)3e6 : y);
+    T whole = (y + ROUND) - ROUND, rest = (y - whole) + (low * exponent + e * log2);
+    T more = (rest + ROUND) - ROUND, r = (rest - more) * (T)0.69314718055994531;
+    T total = whole + more, most = 2 * BIAS - 4;
+    total = total < -most ? -most : (total > most ? most : total);
+    T half = ((T)0.5 * total + ROUND) - ROUND;
+    T power = (1 + (r + r * r * poly_expm1(r))) * two_to(half) * two_to(total - half);
+    return x > 0 ? power : (e > 0 ? x : LARGEST);
+}
 """
 
 
 def write_functions(scalar: str) -> str:
-    """Types and functions for `float` or `double`: exp_of, tanh_of, arctan_of, erf_of."""
+    """Types and functions for `float` or `double`: exp_of, tanh_of, power_of, ..."""
     place = list(TYPES).index(scalar)
     polynomials = (write_polynomial(name, c[place]) for name, c in COEFFICIENTS.items())
     return "\n".join([TYPES[scalar], *polynomials, BODY])

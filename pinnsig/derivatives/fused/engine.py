@@ -18,7 +18,6 @@ from pinnsig.derivatives.engine import (
     input_partials,
     register_engine,
 )
-from pinnsig.derivatives.fused.forms import NoFormError, write_activation
 from pinnsig.derivatives.fused.operation import Tuning, Work, interpreting, propagate
 from pinnsig.derivatives.plan import Plan
 from pinnsig.networks import FFNN, Stack
@@ -60,10 +59,6 @@ class FusedEngine(Engine):
             return f"it carries partials of order <= 2, and the plan is {plan}"
         if plan is not None and len(plan) > MAX_PARTIALS:
             return f"it carries at most {MAX_PARTIALS} partials, and the plan is {plan}"
-        try:
-            write_activation(network.activation)
-        except NoFormError as error:
-            return str(error)
         return None
 
     def partials(

@@ -1,30 +1,24 @@
-"""Activations as Triton source: device functions that return f, f', f'' and f''' at x.
+"""Activations in Triton: their rules, printed as a device function that returns f, f', f'', f'''.
 
-A new activation is one `register_form` line. Only operations that the compiler and the
-interpreter both know are used, and comparisons rather than minima, which would hide NaN.
+Only operations that the compiler and the interpreter both know are used, and comparisons rather
+than minima, which would hide NaN.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import ClassVar
 
-from pinnsig.activations import Activation, Scaled, Stretched, Sum
-from pinnsig.activations.joined import ScaledEach, StretchedEach, joined_factors
+from pinnsig.activations import Activation
+from pinnsig.activations.ir import BY_PRODUCTS, FLOAT32_LARGEST, Expr, X, rewrite
+from pinnsig.activations.joined import joined_factors
+from pinnsig.activations.source import SourcePrinter
 
-Call = Callable[[Activation, str], str]
-"""Gives the call of an inner activation's device function at an argument."""
+ORDER = 3
+SMALLEST = 2.0**-126  # Triton takes a smaller number for one of float64
 
-Form = Callable[[Any, Call], str]
-"""Gives the body of an activation's device function of x, ending in `return f, f1, f2, f3`."""
-
-FORMS: dict[type[Activation], Form] = {}
-"""How each class of activation is written."""
-
-LARGEST = 3.4028234663852886e38  # of float32
-
-# The polynomials are Chebyshev interpolants of (tanh(x)/x - 1)/x^2 on [0, 0.6] and of
-# (arctan(y)/y - 1)/y^2 on [0, tan(pi/8)]; their errors are below float32's rounding.
-HELPERS = f"""
+# The polynomials are Chebyshev interpolants of (tanh(x)/x - 1)/x^2 on [0, 0.6], of
+# (arctan(y)/y - 1)/y^2 on [0, tan(pi/8)], of (artanh(s)/s - 1)/s^2 on [0, 3 - sqrt(8)] and of
+# exp(x^2) erfc(x) in (x - 3)/(x + 3) for x >= 0; their errors are below float32's rounding.
+HELPERS = """
 @triton.jit
 def tanh_of(x):
     # 1 - 2 e/(1 + e) has no digits left near 0
@@ -53,24 +47,33 @@ def arctan_of(x):
 
 
 @triton.jit
-def bounded(x):
-    return tl.where(x > {LARGEST}, {LARGEST}, tl.where(x < -{LARGEST}, -{LARGEST}, x))
+def log1p_of(e):
+    # log(1 + e) = 2 artanh(e/(2 + e)), for 0 <= e <= 1
+    far = e > 0.41421356
+    s = tl.where(far, e - 1.0, e) / tl.where(far, e + 3.0, e + 2.0)
+    y = s * s
+    value = 2.0 * (s + s * y * (0.333333425 + y * (0.199943789 + y * 0.14790493)))
+    return tl.where(far, 0.69314718 + value, value)
+
+
+@triton.jit
+def cdf_of(x):
+    a = tl.abs(x)
+    y = 0.70710678 * a
+    t = (y - 3.0) / (y + 3.0)
+    p = 2.61787898e-5 + t * 5.44225139e-5
+    p = 0.00426932149 + t * (0.000717949953 + t * (-0.000594454367 + t * p))
+    p = -0.150115706 + t * (0.0716657309 + t * (-0.0243948785 + t * p))
+    p = 0.179001151 + t * (-0.326233566 + t * (0.245603807 + t * p))
+    half = tl.exp(-0.25 * a * a)
+    tail = 0.5 * half * p * half
+    return tl.where(x < 0.0, tail, 1.0 - tail)
+
+
+@triton.jit
+def power_of(x, e):
+    return tl.exp(e * tl.log(tl.where(x < 1e-37, 1e-37, x)))
 """
-
-
-class NoFormError(Exception):
-    """An activation that no form is registered for."""
-
-
-def register_form(cls: type[Activation], form: Form | str) -> None:
-    """Make a class of activations known to the fused kernels.
-
-    Args:
-        cls: the class; its subclasses are not included.
-        form: the body as text, or a function of the activation that writes it.
-    """
-    FORMS[cls] = form if callable(form) else lambda _f, _call: form
-    write_activation.cache_clear()
 
 
 def factor_names(activation: Activation) -> list[str]:
@@ -80,72 +83,54 @@ def factor_names(activation: Activation) -> list[str]:
 
 @lru_cache(maxsize=256)
 def write_activation(activation: Activation) -> tuple[str, str]:
-    """Source of the device functions of an activation, and the name of the outermost.
-
-    Raises:
-        NoFormError: it, or something in it, has no form.
-    """
-    names: dict[Activation, str] = {}
-    parts = [HELPERS]
-    factors = "".join(f", {name}" for name in factor_names(activation))
-
-    def name_of(f: Activation) -> str:
-        if f not in names:
-            if type(f) not in FORMS:
-                raise NoFormError(f"activation {f} has no kernel form")
-            written = FORMS[type(f)](f, lambda inner, x: f"{name_of(inner)}({x}{factors})")
-            body = "\n".join(f"    {line.strip()}" for line in written.strip().splitlines())
-            names[f] = f"activation{len(names)}"
-            parts.append(f"\n\n@triton.jit\ndef {names[f]}(x{factors}):\n{body}\n")
-        return names[f]
-
-    outermost = name_of(activation)
-    return "".join(parts), outermost
+    """Source of an activation's device function, with what it calls, and the function's name."""
+    rules = rewrite(activation.rules(X)[: ORDER + 1], BY_PRODUCTS)
+    printer = _TritonPrinter()
+    results = ", ".join(printer.write(rules))
+    body = "\n".join(f"    {line}" for line in [*printer.lines, f"return {results}"])
+    arguments = ", ".join(["x", *factor_names(activation)])
+    return f"{HELPERS}\n\n@triton.jit\ndef activation({arguments}):\n{body}\n", "activation"
 
 
-def _scaled(f: Scaled, call: Call) -> str:
-    return _multiplied(call(f.inner, "x"), [f.factor] * 4, f.singular)
+class _TritonPrinter(SourcePrinter):
+    declaration = "{} = {}"
+    repeating = SourcePrinter.repeating | {"sign"}
+
+    _FORMATS: ClassVar = {
+        "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "div": "({} / {})",
+        "neg": "(-{})", "abs": "tl.abs({})", "sqrt": "tl.sqrt({})", "exp": "tl.exp({})",
+        "sin": "tl.sin({})", "cos": "tl.cos({})", "tanh": "tanh_of({})",
+        "arctan": "arctan_of({})", "erf": "tl.erf({})", "normal_cdf": "cdf_of({})",
+        "log1p": "log1p_of({})",
+        "sign": "tl.where({0} > 0.0, 1.0, tl.where({0} < 0.0, -1.0, {0}))",
+        "where_negative": "tl.where({} < 0.0, {}, {})",
+        "zero_at_zero": "tl.where({} == 0.0, 0.0, {})",
+    }  # fmt: skip
+
+    def leaf(self, e: Expr) -> str:
+        if e.op == "factor":
+            slot, power = e.value
+            return " * ".join([f"factor{slot}"] * power)
+        return "x" if e.op == "x" else _number(e.value)
+
+    def operation(self, e: Expr, args: list[str]) -> str:
+        if e.op == "clamp":
+            return _clamp(args[0], *e.value)
+        if e.op == "power":
+            if 0 < e.value <= 16 and e.value == int(e.value):
+                return self.repeated(args[0], int(e.value))
+            return f"power_of({args[0]}, {e.value!r})"
+        if e.op == "root":
+            return f"power_of({args[0]}, {-1 / e.value!r})"
+        return self._FORMATS[e.op].format(*args)
 
 
-def _stretched(f: Stretched, call: Call) -> str:
-    inner = call(f.inner, f"{min(f.factor, LARGEST)!r} * x")
-    return _multiplied(inner, [f.factor**n for n in range(4)], f.singular)
+def _number(value: float) -> str:
+    if 0 < abs(value) < SMALLEST:
+        return "0.0"
+    return repr(min(max(value, -FLOAT32_LARGEST), FLOAT32_LARGEST))
 
 
-def _multiplied(inner: str, factors: list[float], singular: bool) -> str:
-    # an infinite factor would turn the zeros of a derivative into NaN
-    terms = [f"{min(c, LARGEST)!r} * v{n}" for n, c in enumerate(factors)]
-    bound = [singular or c > LARGEST for c in factors]
-    return f"v0, v1, v2, v3 = {inner}\nreturn {_listed(terms, bound)}"
-
-
-def _scaled_each(f: ScaledEach, call: Call) -> str:
-    terms = [f"factor{f.slot} * v{n}" for n in range(4)]
-    return f"v0, v1, v2, v3 = {call(f.inner, 'x')}\nreturn {_listed(terms, [f.singular] * 4)}"
-
-
-def _stretched_each(f: StretchedEach, call: Call) -> str:
-    c = f"factor{f.slot}"
-    terms = [" * ".join([f"v{n}", *[c] * n]) for n in range(4)]
-    bound = [False, *[f.singular] * 3]
-    return f"v0, v1, v2, v3 = {call(f.inner, f'{c} * x')}\nreturn {_listed(terms, bound)}"
-
-
-def _sum(f: Sum, call: Call) -> str:
-    lines = [
-        f"{', '.join(f'v{i}_{n}' for n in range(4))} = {call(term, 'x')}"
-        for i, term in enumerate(f.terms)
-    ]
-    totals = [" + ".join(f"v{i}_{n}" for i in range(len(f.terms))) for n in range(4)]
-    return "\n".join([*lines, f"return {_listed(totals, [f.singular] * 4)}"])
-
-
-def _listed(terms: list[str], bound: list[bool]) -> str:
-    return ", ".join(f"bounded({t})" if b else t for t, b in zip(terms, bound, strict=True))
-
-
-register_form(Scaled, _scaled)
-register_form(Stretched, _stretched)
-register_form(ScaledEach, _scaled_each)
-register_form(StretchedEach, _stretched_each)
-register_form(Sum, _sum)
+def _clamp(a: str, low: float | None, high: float | None) -> str:
+    text = a if low is None else f"tl.where({a} < {_number(low)}, {_number(low)}, {a})"
+    return text if high is None else f"tl.where({a} > {_number(high)}, {_number(high)}, {text})"
