@@ -15,10 +15,12 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
+from pinnsig.core.names import Alpha, parse_partial
 from pinnsig.derivatives.calls import TorchFunctions, plain
+from pinnsig.derivatives.composition_rule import faa_di_bruno
 from pinnsig.derivatives.compositions import COMPOSITIONS
 from pinnsig.derivatives.functions import FUNCTIONS, Outer, power_of
-from pinnsig.derivatives.plan import Alpha, faa_di_bruno, leibniz, parse_partial
+from pinnsig.derivatives.product_rule import leibniz
 from pinnsig.derivatives.symbols import NUMBERS, Symbol
 
 Part = Tensor | Symbol | float | None

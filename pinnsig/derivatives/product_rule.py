@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pinnsig.core.names import Alpha
-from pinnsig.derivatives.multi_indices import below
+from pinnsig.derivatives.formula import Formula, Row, Term
+from pinnsig.derivatives.multi_indices import Alpha, below
 
-__all__ = ["ProductTerm", "leibniz", "product_terms"]
+__all__ = ["ProductTerm", "leibniz", "product_formula", "product_terms"]
 
 
 @lru_cache(maxsize=4096)
@@ -40,4 +40,11 @@ def product_terms(alphas: Sequence[Alpha]) -> tuple[ProductTerm, ...]:
         ProductTerm(place[alpha], coefficient, place[left], place[right])
         for alpha in alphas
         for coefficient, left, right in leibniz(alpha)
+    )
+
+
+def product_formula(alphas: Sequence[Alpha]) -> Formula:
+    """The stack of a product of two, from the stacks "a" and "b"."""
+    return Formula(
+        tuple(Term(k, (Row("a", i), Row("b", j)), c) for k, c, i, j in product_terms(alphas))
     )

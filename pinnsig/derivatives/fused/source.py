@@ -169,25 +169,12 @@ def _store(name: str, pointer: str, every: range) -> list[str]:
 
 
 def _activate(plan: Plan) -> list[str]:
-    """z = f(h) by Faa di Bruno's formula; see `pinnsig.derivatives.kernels`."""
-    lines = ["z0 = f0", *(f"z{k} = f1 * h{k}" for k in range(1, len(plan)))]
-    for k, coefficient, order, factors in plan.higher:
-        lines.append(f"z{k} += {coefficient} * f{order} * {_product(factors)}")
-    return lines
+    """z = f(h) by Faa di Bruno's formula."""
+    rows = plan.composition.write(lambda stack, k: f"{stack}{k}")
+    return [f"z{k} = {total}" for k, total in rows.items()]
 
 
 def _activate_backward(plan: Plan) -> list[str]:
-    """g from u; see `pinnsig.derivatives.kernels`."""
-    lines = [f"g{k} = f1 * u{k}" for k in range(len(plan))]
-    lines += [f"g0 += f2 * u{k} * h{k}" for k in range(1, len(plan))]
-    for k, coefficient, order, factors in plan.higher:
-        lines.append(f"g0 += {coefficient} * f{order + 1} * u{k} * {_product(factors)}")
-        for place, (j, power) in enumerate(factors):
-            fewer = [(i, p - (q == place)) for q, (i, p) in enumerate(factors)]
-            rest = _product(fewer)
-            lines.append(f"g{j} += {coefficient * power} * f{order} * u{k} * {rest}")
-    return lines
-
-
-def _product(factors: Any) -> str:
-    return " * ".join(f"h{j}" for j, power in factors for _ in range(power)) or "1.0"
+    """g from u."""
+    rows = plan.composition_adjoint.write(lambda stack, k: f"{'u' if stack == 'g' else stack}{k}")
+    return [f"g{k} = {total}" for k, total in rows.items()]
