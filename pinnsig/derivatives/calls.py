@@ -9,9 +9,11 @@ from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives.compositions import COMPOSITIONS, where
-from pinnsig.derivatives.functions import FUNCTIONS, Outer
+from pinnsig.derivatives.functions import Outer
+from pinnsig.derivatives.operations import FUNCTIONS
 from pinnsig.derivatives.plan import Alpha
-from pinnsig.derivatives.symbols import NUMBERS, Symbol
+from pinnsig.derivatives.steps import NUMBERS
+from pinnsig.derivatives.symbols import Mask, Symbol
 
 
 class TorchFunctions:
@@ -125,7 +127,7 @@ def found_in(value: Any, kind: type[Any]) -> Iterator[Any]:
 
 
 def _is_mask(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype == torch.bool
+    return isinstance(value, Mask) or (isinstance(value, Tensor) and value.dtype == torch.bool)
 
 
 def plain(value: Any) -> Any:

@@ -4,11 +4,15 @@ In pieces, a function has the derivatives of the piece that a point is in: those
 """
 
 import math
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
+
+from pinnsig.derivatives.operations import NAMED, Operation
 
 if TYPE_CHECKING:
     from pinnsig.derivatives.jet import Jet
@@ -69,37 +73,27 @@ def _leaky_relu(u: "Jet", negative_slope: "Jet") -> "Jet":
     return where(u > 0, u, negative_slope * u)
 
 
-def _hypot(a: "Jet", b: "Jet") -> "Jet":
-    def slope(first: "Alpha") -> "Jet":
-        return (a * a.shifted(first) + b * b.shifted(first)) / _hypot(a, b)
+def _by_slopes(operation: Operation) -> Callable[..., "Jet"]:
+    """A function of jets from its values and its slopes."""
+    function = getattr(torch, operation.name, None) or getattr(torch.special, operation.name)
 
-    return _by_slopes(a, lambda: torch.hypot(a.value, b.value), slope)
+    def composed(*operands: "Jet") -> "Jet":
+        def part(alpha: "Alpha") -> Any:
+            if not any(alpha):
+                return function(*(jet.value for jet in operands))
+            axis = next(i for i, k in enumerate(alpha) if k)
+            first = tuple(int(i == axis) for i in range(len(alpha)))
+            slopes = (slope(*operands, result) for slope in operation.slopes if slope)
+            terms = (by * jet.shifted(first) for by, jet in zip(slopes, operands, strict=True))
+            derivative = reduce(operator.add, terms)  # along that axis, by the chain rule
+            return derivative.part(tuple(k - n for k, n in zip(alpha, first, strict=True)))
 
+        result = operands[0].with_parts(part)
+        return result
 
-def _atan2(a: "Jet", b: "Jet") -> "Jet":
-    def slope(first: "Alpha") -> "Jet":
-        return (b * a.shifted(first) - a * b.shifted(first)) / (a * a + b * b)
-
-    return _by_slopes(a, lambda: torch.atan2(a.value, b.value), slope)
-
-
-def _logaddexp(a: "Jet", b: "Jet") -> "Jet":
-    return _larger(a, b) + torch.nn.functional.softplus(-abs(a - b))  # type: ignore[arg-type]
-
-
-def _by_slopes(
-    like: "Jet", value: Callable[[], Tensor], slope: Callable[["Alpha"], "Jet"]
-) -> "Jet":
-    """A jet from its values and its first partials."""
-
-    def part(alpha: "Alpha") -> Any:
-        if not any(alpha):
-            return value()
-        axis = next(i for i, k in enumerate(alpha) if k)
-        first = tuple(int(i == axis) for i in range(len(alpha)))
-        return slope(first).part(tuple(k - n for k, n in zip(alpha, first, strict=True)))
-
-    return like.with_parts(part)
+    if len(operation.operands) == 1:
+        return lambda u: composed(u)
+    return lambda a, b: composed(a, b)
 
 
 def _remainder(u: "Jet", by: "Jet") -> "Jet":
@@ -112,6 +106,12 @@ def _gelu(u: "Jet") -> "Jet":
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: _by_slopes(operation)
+        for name, operation in NAMED.items()
+        if operation.operands in ("c", "cc") and operation.slopes and all(operation.slopes)
+        if name not in ("add", "sub", "mul", "div")  # which are a jet's own
+    },
     "maximum": _larger,
     "minimum": _smaller,
     "max": _larger,
@@ -120,10 +120,6 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "clip": _clamp,
     "clamp_min": _larger,
     "clamp_max": _smaller,
-    "hypot": _hypot,
-    "atan2": _atan2,
-    "arctan2": _atan2,
-    "logaddexp": _logaddexp,
     "remainder": _remainder,
     "float_power": lambda u, exponent: u**exponent,
     "softplus": _softplus,

@@ -19,9 +19,11 @@ from pinnsig.core.names import Alpha, parse_partial
 from pinnsig.derivatives.calls import TorchFunctions, plain
 from pinnsig.derivatives.composition_rule import faa_di_bruno
 from pinnsig.derivatives.compositions import COMPOSITIONS
-from pinnsig.derivatives.functions import FUNCTIONS, Outer, power_of
+from pinnsig.derivatives.functions import Outer, power_of
+from pinnsig.derivatives.operations import FUNCTIONS
 from pinnsig.derivatives.product_rule import leibniz
-from pinnsig.derivatives.symbols import NUMBERS, Symbol
+from pinnsig.derivatives.steps import NUMBERS
+from pinnsig.derivatives.symbols import Symbol
 
 Part = Tensor | Symbol | float | None
 """A partial: values of shape (N,), or what stands for them, a number, or None for exactly zero."""

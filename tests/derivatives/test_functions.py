@@ -13,7 +13,7 @@ from torch.nn import functional
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives import Plan, Trace, coordinate_jets, symbol_jets
 from pinnsig.derivatives.compiled import Program, find_interpreter
-from pinnsig.derivatives.functions import FUNCTIONS
+from pinnsig.derivatives.operations import FUNCTIONS
 
 WIDE = (-6.3, -2.5, -1.2, -0.4, 0.15, 0.7, 1.9, 5.2)
 INSIDE = (-0.9, -0.35, 0.05, 0.6, 0.97)
