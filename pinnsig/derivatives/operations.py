@@ -84,12 +84,7 @@ OPERATIONS = (
     _two("mul", "x * y", lambda x, y, z: y, lambda x, y, z: x),
     _two("div", "x / y", lambda x, y, z: 1 / y, lambda x, y, z: -z / y),
     # of two columns
-    _two(
-        "hypot",
-        "F(hypot)(x, y)",
-        lambda x, y, z: torch.where(z > 0, x / z, 0.0),
-        lambda x, y, z: torch.where(z > 0, y / z, 0.0),
-    ),
+    _two("hypot", "F(hypot)(x, y)", lambda x, y, z: x / z, lambda x, y, z: y / z),
     _two(
         "atan2",
         "F(atan2)(x, y)",
