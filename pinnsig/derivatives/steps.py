@@ -95,6 +95,8 @@ class Steps:
 
     def operand(self, value: Any) -> int:
         """The step of a column, or of a number at every point."""
+        if getattr(value, "trace", None) is self:
+            return value.place
         number = self.number(value)
         return self.column(value) if number is None else self.add("number", number)
 

@@ -8,6 +8,7 @@ more with tensors.
 
 import math
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -56,14 +57,17 @@ class Symbol:
     def __len__(self) -> int:
         return self.trace.like.shape[0]
 
-    def _step(self, name: str, *operands: int) -> "Symbol":
+    def apply(self, name: str, *operands: int) -> "Symbol":
+        """An operation of it and, by their places, of others."""
         return Symbol(self.trace, self.trace.add(name, self.place, *operands))
 
     def _with(self, name: str, other: Any) -> "Symbol":
+        if isinstance(other, Symbol):
+            return self.apply(name, self.trace.column(other))
         number = self.trace.number(other)
         if number is not None:
-            return self._step(f"{name}_number", number)
-        return self._step(name, self.trace.column(other))
+            return self.apply(f"{name}_number", number)
+        return self.apply(name, self.trace.column(other))
 
     def __add__(self, other: Any) -> "Symbol":
         return self._with("add", other)
@@ -81,12 +85,12 @@ class Symbol:
         return self
 
     def __abs__(self) -> "Symbol":
-        return self._step("abs")
+        return self.apply("abs")
 
     def __sub__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return self + -other
-        return self._step("sub", self.trace.column(other))
+        return self.apply("sub", self.trace.column(other))
 
     def __rsub__(self, other: Any) -> "Symbol":
         if _is_number(other):
@@ -98,11 +102,11 @@ class Symbol:
             return self * other.reciprocal()
         if _is_number(other):
             return self * (1.0 / other if other else math.inf)
-        return self._step("div", self.trace.column(other))
+        return self.apply("div", self.trace.column(other))
 
     def __rtruediv__(self, other: Any) -> "Symbol":
         if _is_number(other):
-            return self._step("reciprocal") * other
+            return self.apply("reciprocal") * other
         return follow(NAMED["div"], other, self)
 
     def __pow__(self, exponent: Any) -> "Symbol | float":
@@ -113,10 +117,10 @@ class Symbol:
         if exponent in (1, 2, 3):
             return (self, self * self, self * self * self)[int(float(exponent)) - 1]
         if exponent in _ROOTS:
-            return self._step(_ROOTS[exponent])
+            return self.apply(_ROOTS[exponent])
         number = self.trace.number(exponent)
         assert number is not None
-        return self._step("pow_number", number)
+        return self.apply("pow_number", number)
 
     def __gt__(self, other: Any) -> "Mask":
         return Mask(follow(NAMED["gt"], self, other))
@@ -139,16 +143,19 @@ class Symbol:
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
-        rule = _rule(name, f"attribute {name!r}")
-        return lambda *others: rule(self, *others)
+        rule = find_rule(name)
+        if rule is None:
+            raise UntraceableError(f"attribute {name!r}")
+        return partial(rule, self)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Torch's functions of symbols: those that a program can do."""
         name = getattr(func, "__name__", "").strip("_")
-        if kwargs:
-            raise UntraceableError(f"the function {name!r} with keywords")
-        return _rule(name, f"the function {name!r}")(*args)
+        rule = None if kwargs else find_rule(name)
+        if rule is None:
+            raise UntraceableError(f"the function {name!r}" + " with keywords" * bool(kwargs))
+        return rule(*args)
 
 
 class Mask:
@@ -174,11 +181,11 @@ class Mask:
 
 
 def follow(operation: Operation, *operands: Any) -> Symbol:
-    """Write an operation down; at least one of the operands is a symbol."""
+    """Write an operation down; at least one of the operands is a symbol or a mask."""
+    if len(operands) != len(operation.operands):
+        raise UntraceableError(f"the function {operation.name!r} of {len(operands)} arguments")
     given = [value.symbol if isinstance(value, Mask) else value for value in operands]
-    trace = next(value for value in given if isinstance(value, Symbol)).trace
-    if len(given) != len(operation.operands):
-        raise UntraceableError(f"the function {operation.name!r} of {len(given)} arguments")
+    trace = next(value.trace for value in given if isinstance(value, Symbol))
     return Symbol(trace, trace.add(operation.name, *map(trace.operand, given)))
 
 
@@ -186,16 +193,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS) or (isinstance(value, Tensor) and value.ndim == 0)
 
 
-def _rule(name: str, what: str) -> Callable[..., Any]:
-    """What a function of torch's does with symbols."""
+@cache
+def find_rule(name: str) -> Callable[..., Any] | None:
+    """What a function of torch's does with symbols; None where they cannot follow it."""
     rule, operation = _RULES.get(name), NAMED.get(name)
     if rule is not None:
         return rule
     if operation is None or not operation.value or "n" in operation.operands:
-        raise UntraceableError(what)
+        return None
+    if operation.operands == "c":
+        return lambda x: x.apply(operation.name)
     if operation.name in COMPARISONS:
-        return lambda *operands: Mask(follow(operation, *operands))
-    return lambda *operands: follow(operation, *operands)
+        return lambda a, b: Mask(follow(operation, a, b))
+    return partial(follow, operation)
 
 
 def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
