@@ -7,22 +7,20 @@ import math
 import operator
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
+from pinnsig.core.names import Alpha
+from pinnsig.derivatives.algebra import Algebra
 from pinnsig.derivatives.operations import NAMED, Operation
 
-if TYPE_CHECKING:
-    from pinnsig.derivatives.jet import Jet
-    from pinnsig.derivatives.plan import Alpha
 
-
-def where(condition: Tensor, a: "Jet", b: "Jet") -> "Jet":
+def where(condition: Tensor, a: Algebra, b: Algebra) -> Algebra:
     """The partials of a where the condition holds, else those of b."""
 
-    def part(alpha: "Alpha") -> Any:
+    def part(alpha: Alpha) -> Any:
         chosen = [jet.part(alpha) for jet in (a, b)]
         if all(piece is None for piece in chosen):
             return None
@@ -33,18 +31,18 @@ def where(condition: Tensor, a: "Jet", b: "Jet") -> "Jet":
     return a.with_parts(part)
 
 
-def _larger(a: "Jet", b: "Jet") -> "Jet":
+def _larger(a: Algebra, b: Algebra) -> Algebra:
     return _chosen(a, b, torch.maximum)
 
 
-def _smaller(a: "Jet", b: "Jet") -> "Jet":
+def _smaller(a: Algebra, b: Algebra) -> Algebra:
     return _chosen(a, b, torch.minimum)
 
 
-def _chosen(a: "Jet", b: "Jet", function: Callable[[Tensor, Tensor], Tensor]) -> "Jet":
+def _chosen(a: Algebra, b: Algebra, function: Callable[[Tensor, Tensor], Tensor]) -> Algebra:
     """Maximum or minimum; where both are equal, a."""
 
-    def part(alpha: "Alpha") -> Any:
+    def part(alpha: Alpha) -> Any:
         x, y = a.value, b.value
         if not any(alpha):
             return function(x, y)  # which also hands on what is not a number
@@ -54,31 +52,33 @@ def _chosen(a: "Jet", b: "Jet", function: Callable[[Tensor, Tensor], Tensor]) ->
     return a.with_parts(part)
 
 
-def _clamp(u: "Jet", min: "Jet | None" = None, max: "Jet | None" = None) -> "Jet":  # torch's names
+def _clamp(
+    u: Algebra, min: Algebra | None = None, max: Algebra | None = None
+) -> Algebra:  # torch's names
     found = u if min is None else _larger(u, min)
     return found if max is None else _smaller(found, max)
 
 
-def _softplus(u: "Jet", beta: "Jet", threshold: "Jet | None" = None) -> "Jet":
+def _softplus(u: Algebra, beta: Algebra, threshold: Algebra | None = None) -> Algebra:
     del threshold  # a short cut of torch's, which costs digits
     return (beta * u).softplus() / beta
 
 
-def _elu(u: "Jet", alpha: "Jet | None" = None) -> "Jet":
+def _elu(u: Algebra, alpha: Algebra | None = None) -> Algebra:
     below = _smaller(u, 0.0 * u).expm1()
     return where(u > 0, u, below if alpha is None else alpha * below)
 
 
-def _leaky_relu(u: "Jet", negative_slope: "Jet") -> "Jet":
+def _leaky_relu(u: Algebra, negative_slope: Algebra) -> Algebra:
     return where(u > 0, u, negative_slope * u)
 
 
-def _by_slopes(operation: Operation) -> Callable[..., "Jet"]:
+def _by_slopes(operation: Operation) -> Callable[..., Algebra]:
     """A function of jets from its values and its slopes."""
     function = getattr(torch, operation.name, None) or getattr(torch.special, operation.name)
 
-    def composed(*operands: "Jet") -> "Jet":
-        def part(alpha: "Alpha") -> Any:
+    def composed(*operands: Algebra) -> Algebra:
+        def part(alpha: Alpha) -> Any:
             if not any(alpha):
                 return function(*(jet.value for jet in operands))
             axis = next(i for i, k in enumerate(alpha) if k)
@@ -96,12 +96,7 @@ def _by_slopes(operation: Operation) -> Callable[..., "Jet"]:
     return lambda a, b: composed(a, b)
 
 
-def _remainder(u: "Jet", by: "Jet") -> "Jet":
-    """u less a whole number of times `by`: the sign of `by`, as Python's %."""
-    return u - by * (u / by).floor()
-
-
-def _gelu(u: "Jet") -> "Jet":
+def _gelu(u: Algebra) -> Algebra:
     return 0.5 * u * (-u / math.sqrt(2.0)).erfc()
 
 
@@ -120,7 +115,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "clip": _clamp,
     "clamp_min": _larger,
     "clamp_max": _smaller,
-    "remainder": _remainder,
+    "remainder": lambda u, by: u % by,
     "float_power": lambda u, exponent: u**exponent,
     "softplus": _softplus,
     "elu": _elu,

@@ -21,7 +21,7 @@ class Row(NamedTuple):
     """A row of a stack."""
 
     stack: str
-    index: int
+    k: int
 
 
 class Term(NamedTuple):
@@ -65,9 +65,9 @@ class Formula:
         for term in self.terms:
             for place, factor in enumerate(term.factors):
                 if factor.stack == stack:
-                    row, slope = factor.index, ()
+                    row, slope = factor.k, ()
                 elif factor.stack == function:
-                    row, slope = 0, (Row(function, factor.index + 1),)
+                    row, slope = 0, (Row(function, factor.k + 1),)
                 else:
                     continue
                 others = (*term.factors[:place], *slope, *term.factors[place + 1 :])
@@ -109,7 +109,7 @@ class Formula:
         for row, groups in self.rows.items():
             result = out[row]
             for n, (factor, summands) in enumerate(groups):
-                left = stacks[factor.stack][factor.index]
+                left = stacks[factor.stack][factor.k]
                 right, scale = _sum(summands, stacks)
                 if right is None:
                     right, scale = left.new_tensor(scale), 1.0
@@ -131,8 +131,8 @@ def _sum(
 
     def product(factors: Sequence[Row]) -> Tensor | None:
         total = None
-        for stack, index in factors:
-            row = stacks[stack][index]
+        for stack, k in factors:
+            row = stacks[stack][k]
             total = row if total is None else total * row
         return total
 
@@ -142,7 +142,7 @@ def _sum(
         return total, scale
     total = total * scale
     for coefficient, (*factors, last) in others:
-        left, right = product(factors), stacks[last.stack][last.index]
+        left, right = product(factors), stacks[last.stack][last.k]
         if left is None:
             total.add_(right, alpha=coefficient)
         else:
