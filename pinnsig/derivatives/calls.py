@@ -1,29 +1,25 @@
 """Calls of torch's and numpy's functions with jets."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
+from pinnsig.derivatives.algebra import Algebra, plain
 from pinnsig.derivatives.compositions import COMPOSITIONS, where
-from pinnsig.derivatives.functions import FUNCTIONS, Outer
+from pinnsig.derivatives.operations import FUNCTIONS
 from pinnsig.derivatives.plan import Alpha
-from pinnsig.derivatives.symbols import NUMBERS, Symbol
+from pinnsig.derivatives.steps import NUMBERS
+from pinnsig.derivatives.symbols import Mask, Symbol
 
 
-class TorchFunctions:
+class TorchFunctions(Algebra):
     """What makes a jet an argument of torch's functions; base of `Jet`."""
 
     __slots__ = ()
-
-    like: Tensor
-    value: Any
-    lift: Callable[[Any], Any]
-    apply: Callable[[Outer], Any]
-    with_parts: Callable[[Callable[[Alpha], Any]], Any]
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -113,27 +109,16 @@ _IDLE = {"inplace": False, "out": None, "rounding_mode": None, "approximate": "n
 _KNOWN = {name for name in (*FUNCTIONS, *COMPOSITIONS, "where") if not name.startswith("special_")}
 
 
-def found_in(value: Any, kind: type[Any]) -> Iterator[Any]:
+def found_in(value: Any, cls: type[Any]) -> Iterator[Any]:
     """Yield all that is of one type in a structure of tuples, lists and dicts."""
-    if isinstance(value, kind):
+    if isinstance(value, cls):
         yield value
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from found_in(item, kind)
+            yield from found_in(item, cls)
     elif isinstance(value, dict):
-        yield from found_in(list(value.values()), kind)
+        yield from found_in(list(value.values()), cls)
 
 
 def _is_mask(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype == torch.bool
-
-
-def plain(value: Any) -> Any:
-    """The same structure with plain tensors in the place of jets."""
-    if isinstance(value, TorchFunctions):
-        return value.value
-    if isinstance(value, tuple | list):
-        return type(value)(plain(item) for item in value)
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
+    return isinstance(value, Mask) or (isinstance(value, Tensor) and value.dtype == torch.bool)

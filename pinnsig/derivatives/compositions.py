@@ -4,21 +4,23 @@ In pieces, a function has the derivatives of the piece that a point is in: those
 """
 
 import math
+import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from functools import reduce
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from pinnsig.derivatives.jet import Jet
-    from pinnsig.derivatives.plan import Alpha
+from pinnsig.core.names import Alpha
+from pinnsig.derivatives.algebra import Algebra
+from pinnsig.derivatives.operations import NAMED, Operation
 
 
-def where(condition: Tensor, a: "Jet", b: "Jet") -> "Jet":
+def where(condition: Tensor, a: Algebra, b: Algebra) -> Algebra:
     """The partials of a where the condition holds, else those of b."""
 
-    def part(alpha: "Alpha") -> Any:
+    def part(alpha: Alpha) -> Any:
         chosen = [jet.part(alpha) for jet in (a, b)]
         if all(piece is None for piece in chosen):
             return None
@@ -29,18 +31,18 @@ def where(condition: Tensor, a: "Jet", b: "Jet") -> "Jet":
     return a.with_parts(part)
 
 
-def _larger(a: "Jet", b: "Jet") -> "Jet":
+def _larger(a: Algebra, b: Algebra) -> Algebra:
     return _chosen(a, b, torch.maximum)
 
 
-def _smaller(a: "Jet", b: "Jet") -> "Jet":
+def _smaller(a: Algebra, b: Algebra) -> Algebra:
     return _chosen(a, b, torch.minimum)
 
 
-def _chosen(a: "Jet", b: "Jet", function: Callable[[Tensor, Tensor], Tensor]) -> "Jet":
+def _chosen(a: Algebra, b: Algebra, function: Callable[[Tensor, Tensor], Tensor]) -> Algebra:
     """Maximum or minimum; where both are equal, a."""
 
-    def part(alpha: "Alpha") -> Any:
+    def part(alpha: Alpha) -> Any:
         x, y = a.value, b.value
         if not any(alpha):
             return function(x, y)  # which also hands on what is not a number
@@ -50,68 +52,61 @@ def _chosen(a: "Jet", b: "Jet", function: Callable[[Tensor, Tensor], Tensor]) ->
     return a.with_parts(part)
 
 
-def _clamp(u: "Jet", min: "Jet | None" = None, max: "Jet | None" = None) -> "Jet":  # torch's names
+def _clamp(
+    u: Algebra, min: Algebra | None = None, max: Algebra | None = None
+) -> Algebra:  # torch's names
     found = u if min is None else _larger(u, min)
     return found if max is None else _smaller(found, max)
 
 
-def _softplus(u: "Jet", beta: "Jet", threshold: "Jet | None" = None) -> "Jet":
+def _softplus(u: Algebra, beta: Algebra, threshold: Algebra | None = None) -> Algebra:
     del threshold  # a short cut of torch's, which costs digits
     return (beta * u).softplus() / beta
 
 
-def _elu(u: "Jet", alpha: "Jet | None" = None) -> "Jet":
+def _elu(u: Algebra, alpha: Algebra | None = None) -> Algebra:
     below = _smaller(u, 0.0 * u).expm1()
     return where(u > 0, u, below if alpha is None else alpha * below)
 
 
-def _leaky_relu(u: "Jet", negative_slope: "Jet") -> "Jet":
+def _leaky_relu(u: Algebra, negative_slope: Algebra) -> Algebra:
     return where(u > 0, u, negative_slope * u)
 
 
-def _hypot(a: "Jet", b: "Jet") -> "Jet":
-    def slope(first: "Alpha") -> "Jet":
-        return (a * a.shifted(first) + b * b.shifted(first)) / _hypot(a, b)
+def _by_slopes(operation: Operation) -> Callable[..., Algebra]:
+    """A function of jets from its values and its slopes."""
+    function = getattr(torch, operation.name, None) or getattr(torch.special, operation.name)
 
-    return _by_slopes(a, lambda: torch.hypot(a.value, b.value), slope)
+    def composed(*operands: Algebra) -> Algebra:
+        def part(alpha: Alpha) -> Any:
+            if not any(alpha):
+                return function(*(jet.value for jet in operands))
+            axis = next(i for i, k in enumerate(alpha) if k)
+            first = tuple(int(i == axis) for i in range(len(alpha)))
+            slopes = (slope(*operands, result) for slope in operation.slopes if slope)
+            terms = (by * jet.shifted(first) for by, jet in zip(slopes, operands, strict=True))
+            derivative = reduce(operator.add, terms)  # along that axis, by the chain rule
+            return derivative.part(tuple(k - n for k, n in zip(alpha, first, strict=True)))
 
+        result = operands[0].with_parts(part)
+        return result
 
-def _atan2(a: "Jet", b: "Jet") -> "Jet":
-    def slope(first: "Alpha") -> "Jet":
-        return (b * a.shifted(first) - a * b.shifted(first)) / (a * a + b * b)
-
-    return _by_slopes(a, lambda: torch.atan2(a.value, b.value), slope)
-
-
-def _logaddexp(a: "Jet", b: "Jet") -> "Jet":
-    return _larger(a, b) + torch.nn.functional.softplus(-abs(a - b))  # type: ignore[arg-type]
-
-
-def _by_slopes(
-    like: "Jet", value: Callable[[], Tensor], slope: Callable[["Alpha"], "Jet"]
-) -> "Jet":
-    """A jet from its values and its first partials."""
-
-    def part(alpha: "Alpha") -> Any:
-        if not any(alpha):
-            return value()
-        axis = next(i for i, k in enumerate(alpha) if k)
-        first = tuple(int(i == axis) for i in range(len(alpha)))
-        return slope(first).part(tuple(k - n for k, n in zip(alpha, first, strict=True)))
-
-    return like.with_parts(part)
+    if len(operation.operands) == 1:
+        return lambda u: composed(u)
+    return lambda a, b: composed(a, b)
 
 
-def _remainder(u: "Jet", by: "Jet") -> "Jet":
-    """u less a whole number of times `by`: the sign of `by`, as Python's %."""
-    return u - by * (u / by).floor()
-
-
-def _gelu(u: "Jet") -> "Jet":
+def _gelu(u: Algebra) -> Algebra:
     return 0.5 * u * (-u / math.sqrt(2.0)).erfc()
 
 
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: _by_slopes(operation)
+        for name, operation in NAMED.items()
+        if operation.operands in ("c", "cc") and operation.slopes and all(operation.slopes)
+        if name not in ("add", "sub", "mul", "div")  # which are a jet's own
+    },
     "maximum": _larger,
     "minimum": _smaller,
     "max": _larger,
@@ -120,11 +115,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "clip": _clamp,
     "clamp_min": _larger,
     "clamp_max": _smaller,
-    "hypot": _hypot,
-    "atan2": _atan2,
-    "arctan2": _atan2,
-    "logaddexp": _logaddexp,
-    "remainder": _remainder,
+    "remainder": lambda u, by: u % by,
     "float_power": lambda u, exponent: u**exponent,
     "softplus": _softplus,
     "elu": _elu,

@@ -6,7 +6,6 @@ nothing is computed that is not used, and reading partials of a recording leaf t
 residual needs. Wherever a tensor of shape (N,) will do, a jet will do.
 """
 
-import math
 from collections.abc import Callable
 from operator import add
 from typing import Any, cast
@@ -15,20 +14,18 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
-from pinnsig.derivatives.calls import TorchFunctions, plain
+from pinnsig.core.names import Alpha, parse_partial
+from pinnsig.derivatives.algebra import Part, plain
+from pinnsig.derivatives.calls import TorchFunctions
 from pinnsig.derivatives.compositions import COMPOSITIONS
-from pinnsig.derivatives.functions import FUNCTIONS, Outer, power_of
-from pinnsig.derivatives.plan import Alpha, faa_di_bruno, leibniz, parse_partial
-from pinnsig.derivatives.symbols import NUMBERS, Symbol
-
-Part = Tensor | Symbol | float | None
-"""A partial: values of shape (N,), or what stands for them, a number, or None for exactly zero."""
+from pinnsig.derivatives.operations import FUNCTIONS
+from pinnsig.derivatives.symbols import Symbol
 
 
 class Jet(TorchFunctions):
     """Values of shape (N,) with partial derivatives as attributes: `u.t`, `u.xx`, `u.xt`.
 
-    Arithmetic (+ - * / % **) and the functions in `functions` and `compositions`,
+    Arithmetic (+ - * / % **) and the functions in `operations` and `compositions`,
     written `torch.sin(u)` or `u.sin()`, give jets. Any other torch function sees the plain values;
     what it gives has no partials, and says so where one is read.
 
@@ -70,11 +67,6 @@ class Jet(TorchFunctions):
     def zero(self) -> Alpha:
         """The multi-index of the value itself."""
         return (0,) * len(self.coordinates)
-
-    @property
-    def value(self) -> Tensor:
-        """The values, shape (N,)."""
-        return self.tensor(self.zero)
 
     def shifted(self, by: Alpha) -> "Jet":
         """The partial of a multi-index as a jet of its own."""
@@ -120,181 +112,3 @@ class Jet(TorchFunctions):
 
     def __getitem__(self, index: Any) -> Tensor:
         return self.value[index]
-
-    # --- algebra --------------------------------------------------------------------------------
-
-    def apply(self, outer: Outer) -> "Jet":
-        """outer(self), by Faa di Bruno's formula."""
-        cache: dict[int, Tensor] = {}
-
-        def derivative(order: int) -> Tensor:
-            if order not in cache:
-                cache[order] = outer(self.value, order)
-            return cache[order]
-
-        def part(alpha: Alpha) -> Part:
-            if not any(alpha):
-                return derivative(0)
-            total: Part = None
-            for product in faa_di_bruno(alpha):
-                term: Part = product.coefficient
-                for beta, exponent in product.factors:
-                    factor = self.part(beta)
-                    term = _times(term, factor if factor is None else factor**exponent)
-                if term is not None:
-                    total = _plus(total, _times(term, derivative(product.order)))
-            return total
-
-        return Jet(self.coordinates, part, self.like)
-
-    def lift(self, other: Any) -> "Jet | None":
-        """Another operand as a jet: numbers are constant, plain tensors have no partials."""
-        if isinstance(other, Jet):
-            return other
-        if not isinstance(other, (*NUMBERS, Tensor, Symbol)):
-            return None
-
-        def part(alpha: Alpha) -> Part:
-            if not any(alpha):
-                return cast(Part, other)
-            if isinstance(other, Tensor | Symbol) and other.ndim:
-                raise DerivativeError(
-                    "a partial is read of an expression that holds a plain tensor, which has "
-                    "none: build the expression from coordinates, fields and numbers, not from "
-                    ".value, stored tensors or torch.where of two numbers"
-                )
-            return None
-
-        return Jet(self.coordinates, part, self.like)
-
-    def __add__(self, other: Any) -> Any:
-        b = self.lift(other)
-        if b is None:
-            return NotImplemented
-        return Jet(self.coordinates, lambda k: _plus(self.part(k), b.part(k)), self.like)
-
-    def _scaled(self, factor: float) -> "Jet":
-        return Jet(self.coordinates, lambda k: _times(self.part(k), factor), self.like)
-
-    def __neg__(self) -> "Jet":
-        return self._scaled(-1.0)
-
-    def __pos__(self) -> "Jet":
-        return self
-
-    def __abs__(self) -> "Jet":
-        return self.apply(FUNCTIONS["abs"])
-
-    def __sub__(self, other: Any) -> Any:
-        b = self.lift(other)
-        if b is None:
-            return NotImplemented
-        return Jet(self.coordinates, lambda k: _minus(self.part(k), b.part(k)), self.like)
-
-    def __rsub__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else b - self
-
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, NUMBERS):
-            return self._scaled(float(other))
-        b = self.lift(other)
-        if b is None:
-            return NotImplemented
-
-        def part(alpha: Alpha) -> Part:
-            if not any(alpha):
-                return _times(self.part(alpha), b.part(alpha))
-            total: Part = None
-            for coefficient, left, right in leibniz(alpha):
-                term = _times(self.part(left), b.part(right))
-                total = _plus(total, _times(coefficient, term))
-            return total
-
-        return Jet(self.coordinates, part, self.like)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, NUMBERS):
-            return self._scaled(1.0 / float(other) if other else math.inf)
-        b = self.lift(other)
-        return NotImplemented if b is None else self * b.apply(FUNCTIONS["reciprocal"])
-
-    def __rtruediv__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else b / self
-
-    def __pow__(self, exponent: Any) -> Any:
-        if isinstance(exponent, NUMBERS):
-            return self.apply(power_of(float(exponent)))
-        b = self.lift(exponent)
-        return NotImplemented if b is None else (b * self.log()).exp()
-
-    def __rpow__(self, base: Any) -> Any:
-        b = self.lift(base)
-        return NotImplemented if b is None else (self * b.log()).exp()
-
-    def __mod__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else COMPOSITIONS["remainder"](self, b)
-
-    def __rmod__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else b % self
-
-    def __floordiv__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else (self / b).floor()
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        b = self.lift(other)
-        return NotImplemented if b is None else b // self
-
-    def __bool__(self) -> bool:
-        raise DerivativeError(
-            "a field or coordinate has many values, so `if`, `and`, `or` and `not` cannot ask for "
-            "one: write torch.where(condition, a, b)"
-        )
-
-    # comparisons see plain values: they have no derivative
-    def __lt__(self, other: Any) -> Tensor:
-        return self.value < plain(other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return self.value <= plain(other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self.value > plain(other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self.value >= plain(other)
-
-    def __eq__(self, other: object) -> Any:
-        return self.value == plain(other)
-
-    def __ne__(self, other: object) -> Any:
-        return self.value != plain(other)
-
-    __hash__ = object.__hash__
-
-
-def _times(a: Part, b: Part) -> Part:
-    if a is None or b is None:
-        return None
-    if isinstance(a, float) and a == 1.0:
-        return b
-    return a if isinstance(b, float) and b == 1.0 else a * b
-
-
-def _plus(a: Part, b: Part) -> Part:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
-def _minus(a: Part, b: Part) -> Part:
-    if b is None:
-        return a
-    return -b if a is None else a - b

@@ -4,88 +4,21 @@ A partial is named by its multi-index alpha: its order in each coordinate, so th
 coordinates (x, t) has alpha = (2, 1).
 """
 
-import itertools
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.core.names import Alpha, parse_partial, partial_name
+from pinnsig.derivatives.composition_rule import composition_formula
+from pinnsig.derivatives.formula import Formula
+from pinnsig.derivatives.multi_indices import below
+from pinnsig.derivatives.product_rule import ProductTerm, product_formula, product_terms
 
-__all__ = [
-    "MAX_PARTIAL_ORDER",
-    "Alpha",
-    "Plan",
-    "Product",
-    "below",
-    "faa_di_bruno",
-    "leibniz",
-    "parse_partial",
-    "partial_name",
-]
+__all__ = ["MAX_PARTIAL_ORDER", "Alpha", "Plan", "parse_partial", "partial_name"]
 
 MAX_PARTIAL_ORDER = 4
 """Highest order of a partial; the weights' gradient then needs f's fifth derivative."""
-
-
-def below(alpha: Alpha) -> Iterator[Alpha]:
-    """Every multi-index beta <= alpha, alpha itself included."""
-    return itertools.product(*(range(k + 1) for k in alpha))
-
-
-@dataclass(frozen=True)
-class Product:
-    """One term of Faa di Bruno's formula: coefficient * f^(order)(h) * prod_j h_j^power_j."""
-
-    coefficient: float
-    order: int
-    factors: tuple[tuple[Alpha, int], ...]
-
-
-@lru_cache(maxsize=4096)
-def faa_di_bruno(alpha: Alpha) -> tuple[Product, ...]:
-    """The terms of d^alpha f(h(x)), by ascending order of f's derivative (alpha not zero).
-
-    Each partition of the |alpha| single derivations gives f^(number of blocks) times the partials
-    of h that its blocks name (Constantine and Savits, Trans. AMS 348 (1996), 503-520).
-    """
-    axes = [axis for axis, k in enumerate(alpha) for _ in range(k)]
-    counts: Counter[tuple[Alpha, ...]] = Counter()
-    for blocks in _partitions(axes):
-        named = (tuple(block.count(axis) for axis in range(len(alpha))) for block in blocks)
-        counts[tuple(sorted(named))] += 1
-    products = [
-        Product(float(n), len(blocks), tuple(sorted(Counter(blocks).items())))
-        for blocks, n in counts.items()
-    ]
-    return tuple(sorted(products, key=lambda product: product.order))
-
-
-def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
-    """Every way to split labelled items into non-empty blocks."""
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for blocks in _partitions(rest):
-        yield [[first], *blocks]
-        for i, block in enumerate(blocks):
-            yield [*blocks[:i], [first, *block], *blocks[i + 1 :]]
-
-
-@lru_cache(maxsize=4096)
-def leibniz(alpha: Alpha) -> tuple[tuple[float, Alpha, Alpha], ...]:
-    """The terms (coefficient, beta, alpha - beta) of d^alpha (a b)."""
-    return tuple(
-        (
-            float(math.prod(map(math.comb, alpha, beta))),
-            beta,
-            tuple(a - b for a, b in zip(alpha, beta, strict=True)),
-        )
-        for beta in below(alpha)
-    )
 
 
 @dataclass(frozen=True)
@@ -134,16 +67,21 @@ class Plan:
         return {alpha: k for k, alpha in enumerate(self.alphas)}
 
     @cached_property
-    def higher(self) -> tuple[tuple[int, float, int, tuple[tuple[int, int], ...]], ...]:
-        """Faa di Bruno's terms of order two and more, over the whole stack.
+    def composition(self) -> Formula:
+        """The stack of f(h) from the stack "h" and f's derivatives "f", by Faa di Bruno."""
+        return composition_formula(self.alphas)
 
-        Each is (k, coefficient, order, ((j, power), ...)): it adds
-        coefficient * f^(order)(h_0) * prod h_j^power to row k. The terms of order one are
-        f'(h_0) h_k in every row k >= 1.
-        """
-        return tuple(
-            (k, p.coefficient, p.order, tuple((self.index[a], power) for a, power in p.factors))
-            for k, alpha in enumerate(self.alphas[1:], start=1)
-            for p in faa_di_bruno(alpha)
-            if p.order > 1
-        )
+    @cached_property
+    def composition_adjoint(self) -> Formula:
+        """The cotangent of "h"; it reads one derivative of f more."""
+        return self.composition.adjoint("h", function="f")
+
+    @cached_property
+    def products(self) -> tuple[ProductTerm, ...]:
+        """Leibniz's terms of z = a b: (k, coefficient, i, j), z_k += coefficient a_i b_j."""
+        return product_terms(self.alphas)
+
+    @cached_property
+    def product(self) -> Formula:
+        """The stack of a product of the stacks "a" and "b"; it has adjoints "a" and "b"."""
+        return product_formula(self.alphas)

@@ -7,107 +7,25 @@ more with tensors.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "sinh", "cosh", "erf", "erfc", "abs", "sign",
-         "reciprocal", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "exp2", "expm1",
-         "log2", "log10", "log1p", "sigmoid", "softplus", "relu")  # fmt: skip
-OPERATIONS = ("leaf", "column", "add", "sub", "mul", "div", "add_number", "mul_number",
-              "pow_number", *UNARY)  # fmt: skip
-"""What a step of a program may do; the first two read, those after them compute."""
+from pinnsig.derivatives.operations import NAMED, Operation
+from pinnsig.derivatives.steps import NUMBERS, Steps, UntraceableError
 
-NUMBERS = (int, float, np.integer, np.floating)
-CODE = {name: code for code, name in enumerate(OPERATIONS)}
-Step = tuple[int, int, int]
-"""Code of the operation and two operands: numbers of earlier steps, or of what is read."""
+COMPARISONS = ("gt", "ge", "lt", "le")
 
 
-class UntraceableError(Exception):
-    """Something is asked of a symbol that only values can answer."""
-
-
-class Trace:
-    """The steps of a program while they are written down.
-
-    Args:
-        like: a tensor of shape (N,) that sets shape, dtype and device of all columns.
-
-    Attributes:
-        steps: each one's value is a column of N numbers.
-        numbers: constants of the program.
-        columns: tensors of shape (N,) that it reads.
-        differentiable: which number is which tensor of shape () that gradients flow into.
-    """
-
-    def __init__(self, like: Tensor) -> None:
-        self.like = like
-        self.with_gradient = torch.is_grad_enabled()
-        self.steps: list[Step] = []
-        self.numbers: list[float] = []
-        self.columns: list[Tensor] = []
-        self.differentiable: dict[int, Tensor] = {}
-        self._places: dict[Step, int] = {}
-        self._given: list[Tensor] = []  # the columns as the code has them
-        self._versions: list[int] = []
+class Trace(Steps):
+    """The steps of a program, written down by the symbols that it gives."""
 
     def leaf(self, k: int, output: int) -> "Symbol":
         """Partial k of a network output."""
-        return self.add("leaf", k, output)
-
-    def add(self, name: str, a: int, b: int = 0) -> "Symbol":
-        """Write a step down, unless it stands there already."""
-        if torch.is_grad_enabled() is not self.with_gradient:
-            raise UntraceableError("gradients that are switched on or off")
-        step = (CODE[name], a, b)
-        place = self._places.get(step)
-        if place is None:
-            place = self._places[step] = len(self.steps)
-            self.steps.append(step)
-        return Symbol(self, place)
-
-    def number(self, value: Any) -> int | None:
-        """The place of a number, or None if it is none."""
-        if isinstance(value, NUMBERS):
-            self.numbers.append(float(value))
-        elif isinstance(value, Tensor) and value.ndim == 0 and value.is_floating_point():
-            self.numbers.append(float(value.detach()))
-            if value.requires_grad and self.with_gradient:
-                self.differentiable[len(self.numbers) - 1] = value
-        else:
-            return None
-        return len(self.numbers) - 1
-
-    def column(self, value: Any) -> int:
-        """The step that reads a column, or that a symbol stands for."""
-        if isinstance(value, Symbol) and value.trace is self:
-            return value.place
-        like = self.like
-        if (
-            not isinstance(value, Tensor)
-            or value.shape != like.shape
-            or value.device != like.device
-            or torch.promote_types(value.dtype, like.dtype) != like.dtype
-        ):
-            raise UntraceableError(f"an operand of type {type(value).__name__}")
-        for place, known in enumerate(self._given):
-            if known is value:
-                return self.add("column", place).place
-        self.columns.append(value.to(like.dtype))
-        self._given.append(value)
-        self._versions.append(value._version)
-        return self.add("column", len(self.columns) - 1).place
-
-    def close(self, results: Sequence[Any]) -> list[int]:
-        """The steps of the results, once everything is written down."""
-        places = [self.column(result) for result in results]
-        if any(c._version != v for c, v in zip(self._given, self._versions, strict=True)):
-            raise UntraceableError("a change in place")
-        return places
+        return Symbol(self, self.add("leaf", k, output))
 
 
 class Symbol:
@@ -118,7 +36,7 @@ class Symbol:
     requires_grad = True
     __array_ufunc__ = None  # numpy's numbers leave the arithmetic to it
 
-    def __init__(self, trace: Trace, place: int) -> None:
+    def __init__(self, trace: Steps, place: int) -> None:
         self.trace, self.place = trace, place
 
     @property
@@ -139,11 +57,17 @@ class Symbol:
     def __len__(self) -> int:
         return self.trace.like.shape[0]
 
+    def apply(self, name: str, *operands: int) -> "Symbol":
+        """An operation of it and, by their places, of others."""
+        return Symbol(self.trace, self.trace.add(name, self.place, *operands))
+
     def _with(self, name: str, other: Any) -> "Symbol":
+        if isinstance(other, Symbol):
+            return self.apply(name, self.trace.column(other))
         number = self.trace.number(other)
         if number is not None:
-            return self.trace.add(f"{name}_number", self.place, number)
-        return self.trace.add(name, self.place, self.trace.column(other))
+            return self.apply(f"{name}_number", number)
+        return self.apply(name, self.trace.column(other))
 
     def __add__(self, other: Any) -> "Symbol":
         return self._with("add", other)
@@ -160,27 +84,30 @@ class Symbol:
     def __pos__(self) -> "Symbol":
         return self
 
+    def __abs__(self) -> "Symbol":
+        return self.apply("abs")
+
     def __sub__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return self + -other
-        return self.trace.add("sub", self.place, self.trace.column(other))
+        return self.apply("sub", self.trace.column(other))
 
     def __rsub__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return -self + other
-        return self.trace.add("sub", self.trace.column(other), self.place)
+        return follow(NAMED["sub"], other, self)
 
     def __truediv__(self, other: Any) -> "Symbol":
         if isinstance(other, Tensor) and other.ndim == 0:
             return self * other.reciprocal()
         if _is_number(other):
             return self * (1.0 / other if other else math.inf)
-        return self.trace.add("div", self.place, self.trace.column(other))
+        return self.apply("div", self.trace.column(other))
 
     def __rtruediv__(self, other: Any) -> "Symbol":
         if _is_number(other):
             return self.apply("reciprocal") * other
-        return self.trace.add("div", self.trace.column(other), self.place)
+        return follow(NAMED["div"], other, self)
 
     def __pow__(self, exponent: Any) -> "Symbol | float":
         if not isinstance(exponent, NUMBERS):
@@ -189,46 +116,96 @@ class Symbol:
             return 1.0  # with no slope, not even at 0
         if exponent in (1, 2, 3):
             return (self, self * self, self * self * self)[int(float(exponent)) - 1]
-        if exponent in (0.5, -1):
-            return self.apply("sqrt" if exponent > 0 else "reciprocal")
+        if exponent in _ROOTS:
+            return self.apply(_ROOTS[exponent])
         number = self.trace.number(exponent)
         assert number is not None
-        return self.trace.add("pow_number", self.place, number)
+        return self.apply("pow_number", number)
 
-    def apply(self, name: str) -> "Symbol":
-        """One of the functions in `UNARY` of it."""
-        return self.trace.add(name, self.place)
+    def __gt__(self, other: Any) -> "Mask":
+        return Mask(follow(NAMED["gt"], self, other))
 
-    def __abs__(self) -> "Symbol":
-        return self.apply("abs")
+    def __ge__(self, other: Any) -> "Mask":
+        return Mask(follow(NAMED["ge"], self, other))
+
+    def __lt__(self, other: Any) -> "Mask":
+        return Mask(follow(NAMED["lt"], self, other))
+
+    def __le__(self, other: Any) -> "Mask":
+        return Mask(follow(NAMED["le"], self, other))
 
     def _refuse(self, *_: Any) -> Any:
         raise UntraceableError("a comparison or another use of values")
 
     # without these, Python would find answers of its own
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = _refuse
+    __eq__ = __ne__ = __bool__ = __float__ = _refuse
     __iter__ = __getitem__ = __contains__ = __rpow__ = _refuse
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
-        if name in UNARY:
-            return lambda: self.apply(name)
-        if name == "square":
-            return lambda: self * self
-        raise UntraceableError(f"attribute {name!r}")
+        rule = find_rule(name)
+        if rule is None:
+            raise UntraceableError(f"attribute {name!r}")
+        return partial(rule, self)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Torch's functions of symbols: those that a program can do."""
         name = getattr(func, "__name__", "").strip("_")
-        rule = None if kwargs else _RULES.get((name, len(args)))
+        rule = None if kwargs else find_rule(name)
         if rule is None:
-            raise UntraceableError(f"the function {name!r}")
+            raise UntraceableError(f"the function {name!r}" + " with keywords" * bool(kwargs))
         return rule(*args)
+
+
+class Mask:
+    """Where a comparison of symbols holds; for `torch.where` alone, and for other masks."""
+
+    __slots__ = ("symbol",)
+    __array_ufunc__ = None
+
+    def __init__(self, symbol: Symbol) -> None:
+        self.symbol = symbol
+
+    def _refuse(self, *_: Any) -> Any:
+        raise UntraceableError("a use of a comparison other than torch.where")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __float__ = _refuse
+    __iter__ = __getitem__ = __contains__ = __len__ = _refuse
+    __hash__ = object.__hash__
+
+    def __getattr__(self, name: str) -> Any:
+        raise UntraceableError(f"attribute {name!r} of a comparison")
+
+    __torch_function__ = Symbol.__torch_function__
+
+
+def follow(operation: Operation, *operands: Any) -> Symbol:
+    """Write an operation down; at least one of the operands is a symbol or a mask."""
+    if len(operands) != len(operation.operands):
+        raise UntraceableError(f"the function {operation.name!r} of {len(operands)} arguments")
+    given = [value.symbol if isinstance(value, Mask) else value for value in operands]
+    trace = next(value.trace for value in given if isinstance(value, Symbol))
+    return Symbol(trace, trace.add(operation.name, *map(trace.operand, given)))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS) or (isinstance(value, Tensor) and value.ndim == 0)
+
+
+@cache
+def find_rule(name: str) -> Callable[..., Any] | None:
+    """What a function of torch's does with symbols; None where they cannot follow it."""
+    rule, operation = _RULES.get(name), NAMED.get(name)
+    if rule is not None:
+        return rule
+    if operation is None or not operation.value or "n" in operation.operands:
+        return None
+    if operation.operands == "c":
+        return lambda x: x.apply(operation.name)
+    if operation.name in COMPARISONS:
+        return lambda a, b: Mask(follow(operation, a, b))
+    return partial(follow, operation)
 
 
 def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
@@ -238,28 +215,28 @@ def _reflected(method: str, mirrored: str) -> Callable[[Any, Any], Any]:
     return rule
 
 
-def _softplus(x: Any, beta: float, *_: Any) -> Any:
+def _softplus(x: Any, beta: float = 1, *_: Any) -> Any:
     if beta != 1:
         raise UntraceableError("softplus with a factor")
-    return x.apply("softplus")
+    return follow(NAMED["softplus"], x)
 
 
-_RULES: dict[tuple[str, int], Callable[..., Any]] = {
-    **{(name, 1): lambda x, name=name: x.apply(name) for name in UNARY},
-    ("neg", 1): lambda x: -x,
-    ("negative", 1): lambda x: -x,
-    ("square", 1): lambda x: x * x,
-    **{("softplus", n): _softplus for n in (2, 3)},
-    ("zeros_like", 1): lambda _: 0.0,
-    ("ones_like", 1): lambda _: 1.0,
-    **{(name, 2): _reflected("__add__", "__radd__") for name in ("add", "radd")},
-    **{(name, 2): _reflected("__sub__", "__rsub__") for name in ("sub", "subtract")},
-    ("rsub", 2): lambda a, b: b - a,
-    **{(name, 2): _reflected("__mul__", "__rmul__") for name in ("mul", "multiply", "rmul")},
-    **{
-        (name, 2): _reflected("__truediv__", "__rtruediv__")
-        for name in ("div", "divide", "true_divide", "truediv")
-    },
-    **{(name, 2): lambda a, b: b / a for name in ("rdiv", "rtruediv")},
-    ("pow", 2): _reflected("__pow__", "__rpow__"),
+_ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "neg": lambda x: -x,
+    "negative": lambda x: -x,
+    "softplus": _softplus,
+    "zeros_like": lambda _: 0.0,
+    "ones_like": lambda _: 1.0,
+    **dict.fromkeys(("add", "radd"), _reflected("__add__", "__radd__")),
+    **dict.fromkeys(("sub", "subtract"), _reflected("__sub__", "__rsub__")),
+    "rsub": lambda a, b: b - a,
+    **dict.fromkeys(("mul", "multiply", "rmul"), _reflected("__mul__", "__rmul__")),
+    **dict.fromkeys(
+        ("div", "divide", "true_divide", "truediv"), _reflected("__truediv__", "__rtruediv__")
+    ),
+    **dict.fromkeys(("rdiv", "rtruediv"), lambda a, b: b / a),
+    "pow": _reflected("__pow__", "__rpow__"),
 }
+"""Arithmetic, which Python's operators do, too, and what is none of the table's operations."""

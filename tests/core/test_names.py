@@ -19,8 +19,8 @@ from pinnsig.core.names import (
     parse_quantity,
     partial_name,
 )
-from pinnsig.derivatives.functions import FUNCTIONS as JET_FUNCTIONS
 from pinnsig.derivatives.jet import Jet
+from pinnsig.derivatives.operations import FUNCTIONS as JET_FUNCTIONS
 from pinnsig.problem import (
     Box,
     Choice,

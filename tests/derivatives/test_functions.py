@@ -13,15 +13,36 @@ from torch.nn import functional
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives import Plan, Trace, coordinate_jets, symbol_jets
 from pinnsig.derivatives.compiled import Program, find_interpreter
-from pinnsig.derivatives.functions import FUNCTIONS
+from pinnsig.derivatives.operations import FUNCTIONS, NAMED, OPERATIONS
 
 WIDE = (-6.3, -2.5, -1.2, -0.4, 0.15, 0.7, 1.9, 5.2)
 INSIDE = (-0.9, -0.35, 0.05, 0.6, 0.97)
 ABOVE = (0.2, 0.9, 1.5, 3.7, 11.0)
 LOG2 = math.log(2)
 
+PIECES = (-2.6, -1.2, -0.4, 0.3, 1.7)
+
 EXACT = {
     # where to look, and the function of mpmath
+    "sin": (WIDE, mpmath.sin),
+    "cos": (WIDE, mpmath.cos),
+    "exp": (WIDE, mpmath.exp),
+    "log": (ABOVE, mpmath.log),
+    "sqrt": (ABOVE, mpmath.sqrt),
+    "square": (WIDE, lambda x: x * x),
+    "reciprocal": (WIDE, lambda x: 1 / x),
+    "sinh": (WIDE, mpmath.sinh),
+    "cosh": (WIDE, mpmath.cosh),
+    "erf": (WIDE, mpmath.erf),
+    "erfc": (WIDE, mpmath.erfc),
+    "abs": (PIECES, abs),
+    "sign": (PIECES, mpmath.sign),
+    "relu": (PIECES, lambda x: x if x > 0 else mpmath.mpf(0)),
+    "neg": (WIDE, lambda x: -x),
+    "floor": (PIECES, mpmath.floor),
+    "ceil": (PIECES, mpmath.ceil),
+    "trunc": (PIECES, lambda x: mpmath.sign(x) * mpmath.floor(abs(x))),
+    "round": (PIECES, mpmath.nint),
     "tan": (WIDE, mpmath.tan),
     "exp2": (WIDE, lambda x: mpmath.mpf(2) ** x),
     "expm1": (WIDE, mpmath.expm1),
@@ -137,31 +158,99 @@ def test_softplus_holds_its_digits_where_torchs_own_is_a_line():
     )
 
 
-UNARY_IN_C = {
-    "tan": INSIDE, "asin": INSIDE, "acos": INSIDE, "atan": WIDE, "asinh": WIDE, "atanh": INSIDE,
-    "acosh": (1.05, 1.5, 4.0), "exp2": WIDE, "expm1": WIDE, "log2": ABOVE, "log10": ABOVE,
-    "log1p": ABOVE, "sigmoid": (*WIDE, -800.0, 800.0), "softplus": (*WIDE, 0.0, -800.0, 800.0),
-    "relu": (*WIDE, 0.0),
-}  # fmt: skip
+EXACT_OF_TWO = {
+    "hypot": mpmath.hypot,
+    "atan2": mpmath.atan2,
+    "logaddexp": lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)),
+    "maximum": max,
+    "minimum": min,
+}
+PAIRS = torch.tensor([[0.31, 1.13], [0.92, -0.41], [-1.74, 2.33], [3.0, 1.5]], dtype=torch.float64)
+
+
+def test_the_tables_functions_are_all_looked_at():
+    names = {operation.name for operation in OPERATIONS}
+    others = {"number", "add", "sub", "mul", "div", "where", "detach", "gt", "ge", "lt", "le"}
+    assert names - others == set(EXACT) | set(EXACT_OF_TWO) | {f"{n}_number" for n in NUMBERED}
+
+
+NUMBERED = ("add", "mul", "pow")
+
+
+def exact_partials(function, alpha, pairs):
+    with mpmath.workdps(40):
+        return torch.tensor(
+            [
+                float(mpmath.diff(function, tuple(map(mpmath.mpf, p)), alpha))
+                for p in pairs.tolist()
+            ],
+            dtype=torch.float64,
+        )
+
+
+@pytest.mark.parametrize("name", EXACT_OF_TWO)
+@pytest.mark.parametrize("alpha", [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 3)])
+def test_functions_of_two_columns_have_the_partials_of_mpmath(name, alpha):
+    x, y = coordinate_jets(("x", "y"), PAIRS).values()
+    expected = exact_partials(EXACT_OF_TWO[name], alpha, PAIRS)
+    found = getattr(torch, name)(x, y).tensor(alpha)
+    torch.testing.assert_close(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def run_program(name, columns):
+    """Values and slopes of one of torch's functions, by the interpreter."""
+    trace = Trace(columns[:, 0])
+    symbols = symbol_jets(trace, columns.shape[1], Plan.closing(("x",), []))
+    function: Any = getattr(torch, name) if hasattr(torch, name) else getattr(functional, name)
+    results = trace.close([function(*symbols).value])
+    interpreter = find_interpreter(columns.dtype)
+    assert interpreter is not None
+    program = Program(trace, results, columns[None].contiguous(), interpreter)
+    cotangent = torch.ones(1, len(columns), dtype=columns.dtype)
+    return program.values()[0], program.pullback(cotangent)[0][0].unbind(1)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-@pytest.mark.parametrize("name", UNARY_IN_C)
+@pytest.mark.parametrize("name", [name for name in EXACT if NAMED[name].value])
 def test_programs_have_the_same_functions(name):
-    places = torch.tensor(UNARY_IN_C[name], dtype=torch.float64)
-    plan = Plan.closing(("x",), [])
-    trace = Trace(places)
-    (u,) = symbol_jets(trace, 1, plan)
-    function: Any = getattr(torch, name) if hasattr(torch, name) else functional.softplus
-    results = trace.close([function(u).value])
-    interpreter = find_interpreter(torch.float64)
-    assert interpreter is not None
-    table = places.reshape(1, -1, 1).contiguous()
-    program = Program(trace, results, table, interpreter)
-    outer = FUNCTIONS[name]
-    torch.testing.assert_close(program.values()[0], outer(places, 0), rtol=1e-14, atol=1e-15)
-    below, _ = program.pullback(torch.ones(1, len(places), dtype=torch.float64))
-    torch.testing.assert_close(below[0, :, 0], outer(places, 1), rtol=1e-13, atol=1e-15)
+    places, exact = EXACT[name]
+    value, (slope,) = run_program(name, torch.tensor(places, dtype=torch.float64)[:, None])
+    with mpmath.workdps(40):
+        for found, order, digits in ((value, 0, 1e-14), (slope, 1, 1e-13)):
+            expected = [float(mpmath.diff(exact, mpmath.mpf(a), order)) for a in places]
+            torch.testing.assert_close(
+                found, torch.tensor(expected, dtype=torch.float64), rtol=digits, atol=1e-15
+            )
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.parametrize("name", EXACT_OF_TWO)
+def test_programs_have_the_same_functions_of_two_columns(name):
+    value, slopes = run_program(name, PAIRS)
+    for found, alpha in zip((value, *slopes), ((0, 0), (1, 0), (0, 1)), strict=True):
+        expected = exact_partials(EXACT_OF_TWO[name], alpha, PAIRS)
+        torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.parametrize("name", ["sigmoid", "softplus", "relu", "tanh", "erf"])
+def test_programs_hold_far_out(name):
+    places = torch.tensor([-800.0, -60.0, 0.0, 60.0, 800.0], dtype=torch.float64)
+    value, (slope,) = run_program(name, places[:, None])
+    torch.testing.assert_close(value, FUNCTIONS[name](places, 0), rtol=1e-14, atol=1e-15)
+    torch.testing.assert_close(slope, FUNCTIONS[name](places, 1), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_slopes_where_both_are_equal_are_autograds(name):
+    columns = torch.tensor([[2.0, 2.0], [math.nan, 1.0], [1.0, math.nan]], dtype=torch.float64)
+    value, slopes = run_program(name, columns)
+    leaf = columns.clone().requires_grad_()
+    theirs = getattr(torch, name)(leaf[:, 0], leaf[:, 1])
+    (gradient,) = torch.autograd.grad(theirs[0], leaf)
+    torch.testing.assert_close(value, theirs.detach(), equal_nan=True)
+    assert [float(slope[0]) for slope in slopes] == gradient[0].tolist()
 
 
 def test_what_has_no_partials_says_so_by_name():

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives import Plan, parse_partial, partial_name
-from pinnsig.derivatives.plan import faa_di_bruno, leibniz
+from pinnsig.derivatives.composition_rule import faa_di_bruno
+from pinnsig.derivatives.product_rule import leibniz
 
 XT = ("x", "t")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pinnsig.derivatives import Trace
 from pinnsig.derivatives.compiled import Program, find_interpreter
-from pinnsig.derivatives.symbols import UntraceableError
+from pinnsig.derivatives.steps import UntraceableError
 
 N = 300  # two strips and a bit
 
@@ -70,6 +70,20 @@ CODES = {
     "methods": lambda u, v, x, c: u.sin() + v.exp().log() + u.square() + v.tanh().abs(),
     "of a tensor": lambda u, v, x, c: (
         torch.mul(x, u) + torch.sub(x, v) + torch.div(x, torch.add(u, x))
+    ),
+    "choices": lambda u, v, x, c: (
+        torch.where(x > 1, u * v, v**2) + torch.where(u > v, u, 0.5) * x
+        + torch.where(u <= 1.0, c, v) + torch.where(x > u, x, c) + torch.where(v < 1.0, u, x)
+    ),
+    "larger and smaller": lambda u, v, x, c: (
+        torch.maximum(u, v) * torch.minimum(x, v) + torch.max(u, x) * torch.min(v, u)
+    ),
+    "of two columns": lambda u, v, x, c: (
+        torch.hypot(u - 1, v) * torch.atan2(x - 1, u) + torch.logaddexp(v, x) * torch.rsqrt(u)
+    ),
+    "in pieces": lambda u, v, x, c: (
+        torch.floor(3 * u) * v + torch.ceil(2 * v) * u + torch.round(4 * u) * x + torch.trunc(u)
+        + u.detach() * v + torch.relu(u - v) + v**-0.5
     ),
     "of numbers in tensors": lambda u, v, x, c: torch.exp(c) * u + (c**2) * (x * c) * v,
 }  # fmt: skip
@@ -179,16 +193,18 @@ def test_a_column_in_strides_is_read_in_place():
 REFUSED = {
     "a truth value": lambda u, x: bool(u),
     "a number": lambda u, x: float(u),
-    "a comparison": lambda u, x: u > 0,
+    "a decision": lambda u, x: 1.0 if u > 0 else 2.0,
+    "arithmetic with a comparison": lambda u, x: (u > 0) * u,
+    "a sum of comparisons": lambda u, x: (u > 0).sum(),
+    "a negated comparison": lambda u, x: ~(u > 0),
+    "too many arguments": lambda u, x: torch.max(u, x, x),
     "equality": lambda u, x: u == u,
     "an index": lambda u, x: u[0],
     "a loop": lambda u, x: list(u),
     "membership": lambda u, x: 1.0 in u,
     "a reduction": lambda u, x: u.mean(),
-    "where": lambda u, x: torch.where(x > 1, u, x),
     "an exponent": lambda u, x: u**u,
     "a base": lambda u, x: 2**u,
-    "detach": lambda u, x: u.detach(),
     "a keyword": lambda u, x: torch.add(u, u, alpha=2),
     "another shape": lambda u, x: u + x[:, None],
     "another length": lambda u, x: u + x[:1],

@@ -1,11 +1,15 @@
 """The elementwise part of a layer in C: an activation by Faa di Bruno's formula, both ways."""
 
+from collections.abc import Iterable
+
 from pinnsig.derivatives.compiled.forms import NativeForm
 from pinnsig.derivatives.compiled.functions import write_functions
 from pinnsig.derivatives.compiled.network import tile_points
+from pinnsig.derivatives.formula import Formula
 from pinnsig.derivatives.plan import Plan
 
-Factors = tuple[tuple[int, int], ...]
+NAMES = {"f": "d", "h": "vh", "g": "vg"}
+"""What rows are called in C: f's derivatives, and columns of the stacks."""
 
 
 def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
@@ -17,7 +21,7 @@ def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
     """
     rows = range(len(plan))
     reads = [f"T vh{k} = h[i + {k} * TILE];" for k in rows[1:]]
-    activated = [f"z[i + {k} * TILE] = {total};" for k, total in _forward(plan).items()]
+    activated = [f"z[i + {k} * TILE] = {total};" for k, total in _rows(plan.composition)]
     forward = [
         "T x = h[i] + bias[unit];",
         "h[i] = x;",
@@ -33,7 +37,7 @@ def write_layers(plan: Plan, scalar: str, form: NativeForm) -> str:
         *reads,
         *(f"T vg{k} = g[i + {k} * TILE];" for k in rows),
         *activated,
-        *(f"g[i + {k} * TILE] = {total};" for k, total in _backward(plan).items()),
+        *(f"g[i + {k} * TILE] = {total};" for k, total in _rows(plan.composition_adjoint)),
     ]
     tile = tile_points(len(plan))
     size = f"#define TILE {tile}\n#define STACK {len(plan) * tile}"
@@ -63,29 +67,5 @@ void {head} {{
 """
 
 
-def _forward(plan: Plan) -> dict[int, str]:
-    sums = {k: [f"d1 * vh{k}"] for k in range(1, len(plan))}
-    for k, coefficient, order, factors in plan.higher:
-        sums[k].append(_times(coefficient, f"d{order}", *_powers(factors)))
-    return {0: "d0", **{k: " + ".join(terms) for k, terms in sums.items()}}
-
-
-def _backward(plan: Plan) -> dict[int, str]:
-    rows = range(1, len(plan))
-    sums = {0: ["d1 * vg0", *(f"d2 * vh{k} * vg{k}" for k in rows)]}
-    sums |= {k: [f"d1 * vg{k}"] for k in rows}
-    for k, coefficient, order, factors in plan.higher:
-        sums[0].append(_times(coefficient, f"vg{k}", *_powers(factors), f"d{order + 1}"))
-        for place, (j, power) in enumerate(factors):
-            fewer = tuple((i, p - (q == place)) for q, (i, p) in enumerate(factors))
-            product = _times(coefficient * power, f"vg{k}", f"d{order}", *_powers(fewer))
-            sums[j].append(product)
-    return {k: " + ".join(terms) for k, terms in sums.items()}
-
-
-def _times(coefficient: float, *factors: str) -> str:
-    return " * ".join([*([] if coefficient == 1 else [f"(T){coefficient!r}"]), *factors])
-
-
-def _powers(factors: Factors) -> list[str]:
-    return [f"vh{j}" for j, power in factors for _ in range(power)]
+def _rows(formula: Formula) -> Iterable[tuple[int, str]]:
+    return formula.write(lambda stack, k: f"{NAMES[stack]}{k}", lambda c: f"(T){c!r}").items()

@@ -4,7 +4,7 @@ One small interpreter in C serves every program.
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from pinnsig.derivatives.compiled.compiler import load
 from pinnsig.derivatives.compiled.interpreter import STRIP, write_interpreter
 from pinnsig.derivatives.compiled.tape import SCALARS
-from pinnsig.derivatives.symbols import CODE, Step, Trace
+from pinnsig.derivatives.steps import OPERANDS, STEP, Step, Steps
 
 ProgramCotangents = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 """See `Program.pullback`."""
@@ -42,7 +42,7 @@ class Program:
     """
 
     def __init__(
-        self, trace: Trace, results: Sequence[int], table: Tensor, interpreter: ctypes.CDLL
+        self, trace: Steps, results: Sequence[int], table: Tensor, interpreter: ctypes.CDLL
     ) -> None:
         self.trace, self.table, self.interpreter = trace, table, interpreter
         self.results = len(results)
@@ -119,7 +119,7 @@ class _Code(NamedTuple):
 @lru_cache(maxsize=1024)
 def _compiled(steps: tuple[Step, ...], results: tuple[int, ...]) -> _Code:
     live, places = _live(steps, results)
-    code = (ctypes.c_int * (3 * len(live)))(*(n for step in live for n in step))
+    code = (ctypes.c_int * (STEP * len(live)))(*(n for step in live for n in step))
     return _Code(code, (ctypes.c_int * len(places))(*places), len(live))
 
 
@@ -131,19 +131,16 @@ def _live(steps: Sequence[Step], results: Sequence[int]) -> tuple[list[Step], li
     needed = set(results)
     for place in range(len(steps) - 1, -1, -1):
         if place in needed:
-            code, a, b = steps[place]
-            if code > CODE["column"]:
-                needed.add(a)
-            if CODE["column"] < code <= CODE["div"]:
-                needed.add(b)
+            needed.update(n for n, operand in _operands(steps[place]) if operand == "c")
     kept = sorted(needed)
     new = {place: i for i, place in enumerate(kept)}
     found = []
-    for place in kept:
-        code, a, b = steps[place]
-        if code > CODE["column"]:
-            a = new[a]
-        if CODE["column"] < code <= CODE["div"]:
-            b = new[b]
-        found.append((code, a, b))
+    for code, *given in (steps[place] for place in kept):
+        operands = [new[n] if o == "c" else n for n, o in _operands((code, *given))]
+        found.append((code, *operands, *given[len(operands) :]))
     return found, [new[place] for place in results]
+
+
+def _operands(step: Step) -> Iterable[tuple[int, str]]:
+    """Its operands, each with what it is: see `Operation.operands`."""
+    return zip(step[1:], OPERANDS[step[0]], strict=False)

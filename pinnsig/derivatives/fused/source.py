@@ -134,14 +134,14 @@ def write_source(activation: Activation, plan: Plan) -> str:
         ],
         "load_first": _load("h", "first", every),
         "save": _store("h", "hidden", every),
-        "activate": [evaluate, *_activate(plan)],
+        "activate": [evaluate, *write_forward(plan)],
         "multiply": [f"h{k} = {dot.format(f'z{k}', 'w')}" for k in every],
         "store_last": _store("z", "last", every),
         "load_hidden": _load("h", "hidden", every),
         "load_grad": _load("u", "grad", every),
         "multiply_back": [f"u{k} = {dot.format(f'g{k}', 'w')}" for k in every],
         "outer": [f"dw = {line}" for line in outer],
-        "activate_backward": _activate_backward(plan),
+        "activate_backward": write_backward(plan),
         "store_first": _store("g", "grad_first", every),
     }
     parts["activate_before"] = parts["activate"]
@@ -168,26 +168,13 @@ def _store(name: str, pointer: str, every: range) -> list[str]:
     return [f"tl.store({pointer} + {k} * plane + at, {name}{k}, mask=inside)" for k in every]
 
 
-def _activate(plan: Plan) -> list[str]:
-    """z = f(h) by Faa di Bruno's formula; see `pinnsig.derivatives.kernels`."""
-    lines = ["z0 = f0", *(f"z{k} = f1 * h{k}" for k in range(1, len(plan)))]
-    for k, coefficient, order, factors in plan.higher:
-        lines.append(f"z{k} += {coefficient} * f{order} * {_product(factors)}")
-    return lines
+def write_forward(plan: Plan) -> list[str]:
+    """z = f(h) by Faa di Bruno's formula."""
+    rows = plan.composition.write(lambda stack, k: f"{stack}{k}")
+    return [f"z{k} = {total}" for k, total in rows.items()]
 
 
-def _activate_backward(plan: Plan) -> list[str]:
-    """g from u; see `pinnsig.derivatives.kernels`."""
-    lines = [f"g{k} = f1 * u{k}" for k in range(len(plan))]
-    lines += [f"g0 += f2 * u{k} * h{k}" for k in range(1, len(plan))]
-    for k, coefficient, order, factors in plan.higher:
-        lines.append(f"g0 += {coefficient} * f{order + 1} * u{k} * {_product(factors)}")
-        for place, (j, power) in enumerate(factors):
-            fewer = [(i, p - (q == place)) for q, (i, p) in enumerate(factors)]
-            rest = _product(fewer)
-            lines.append(f"g{j} += {coefficient * power} * f{order} * u{k} * {rest}")
-    return lines
-
-
-def _product(factors: Any) -> str:
-    return " * ".join(f"h{j}" for j, power in factors for _ in range(power)) or "1.0"
+def write_backward(plan: Plan) -> list[str]:
+    """g from u."""
+    rows = plan.composition_adjoint.write(lambda stack, k: f"{'u' if stack == 'g' else stack}{k}")
+    return [f"g{k} = {total}" for k, total in rows.items()]
