@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -93,3 +94,7 @@ def _slope(ctx: Any, x: Tensor) -> Tensor:
     """The node of the next order."""
     ahead = AHEAD if torch.is_grad_enabled() else 0
     return _Evaluate.apply(x, ctx.derivatives, ctx.order + 1, ahead)  # pyright: ignore[reportReturnType]
+
+
+# torch asks for it at each call, which takes longer than a small layer's arithmetic
+_Evaluate.forward.__signature__ = inspect.signature(_Evaluate.forward)  # pyright: ignore[reportFunctionMemberAccess]
