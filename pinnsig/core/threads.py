@@ -16,6 +16,8 @@ import torch
 
 Result = TypeVar("Result")
 
+GLANCE = 0.1  # seconds after which a thread that waits looks up: Python may miss Ctrl-C until then
+
 
 def run_jobs(
     work: Callable[[int], Result],
@@ -95,7 +97,8 @@ class _Queue(Generic[Result]):
     def wait(self) -> None:
         """Return when no assistant is at work; those that come later find nothing to do."""
         with self.changed:
-            self.changed.wait_for(lambda: not self.assistants)
+            while self.assistants:
+                self.changed.wait(GLANCE)
 
     def raise_fault(self) -> None:
         """Raise what ended it, if anything did: Ctrl-C before the first job's own fault."""
