@@ -79,11 +79,10 @@ def test_a_fault_ends_all_threads_and_the_first_one_is_raised(faulty):
             raise BeginningError(job)
 
     with pytest.raises(BeginningError) as error:
-        run_jobs(work, 10_000, 2)
+        run_jobs(work, 10**9, 2)  # far more than there is time for
     assert error.value.args == (faulty[0],)
     assert sorted(begun) == sorted(ended)  # nothing is at work any more
     assert {0, 1} <= set(ended)
-    assert len(begun) < 10_000
 
 
 def test_a_fault_while_collecting_is_raised():
