@@ -6,18 +6,15 @@ import math
 from abc import ABC, abstractmethod
 from functools import lru_cache
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
+from pinnsig.activations.differentiation import MAX_ORDER, evaluate
 from pinnsig.activations.ir import Expr, X
 from pinnsig.activations.printing import Evaluate, Factors, compile_rules
 from pinnsig.core.errors import ActivationError
-
-MAX_ORDER = 5
-"""Highest derivative order that every activation gives."""
 
 
 class Activation(ABC):
@@ -126,7 +123,7 @@ class Activation(ABC):
         Raises:
             ActivationError: if x is not float32 or float64, or a higher derivative is taken.
         """
-        return _Evaluate.apply(x, self, 0)  # pyright: ignore[reportReturnType]
+        return evaluate(self, x)
 
     def stretch(self, factor: float) -> Activation:
         """Return x -> f(factor x).
@@ -181,42 +178,3 @@ class OddSigmoid(Activation):
     def odd_sigmoid(self) -> bool:
         """True."""
         return True
-
-
-class _Evaluate(torch.autograd.Function):
-    """f^(n) as one autograd node, whose derivative is the same node at order n + 1.
-
-    Autograd thus never differentiates a formula that is only accurate as it stands.
-    """
-
-    @staticmethod
-    def forward(x: Tensor, activation: Activation, order: int) -> Tensor:
-        return activation.derivatives(x, order)[order]
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG004
-        x, ctx.activation, ctx.order = inputs
-        ctx.save_for_backward(x)
-        ctx.save_for_forward(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
-        (x,) = ctx.saved_tensors
-        return grad_outputs[0] * _Evaluate.apply(x, ctx.activation, ctx.order + 1), None, None
-
-    @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Tensor:
-        (x,) = ctx.saved_tensors
-        # Forward mode is off here by default, which would drop outer levels of nested jvp; x
-        # stripped of its own tangent at this level still carries theirs.
-        with forward_ad._set_fwd_grad_enabled(True):
-            x = forward_ad.unpack_dual(x, level=0).primal
-            return grad_inputs[0] * _Evaluate.apply(x, ctx.activation, ctx.order + 1)
-
-    @staticmethod
-    def vmap(
-        info: Any,  # noqa: ARG004
-        in_dims: tuple[Any, ...],
-        *args: Any,
-    ) -> tuple[Any, Any]:
-        return _Evaluate.apply(*args), in_dims[0]

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from pinnsig.activations import structure
 from pinnsig.core.cuda_graphs import GraphedCallable
-from pinnsig.core.threads import balance, run_shares
+from pinnsig.core.threads import run_jobs
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of
 from pinnsig.networks import FFNN, Stack
 from pinnsig.objective.blocks import BoundTerms
-from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.chunks import Chunk, Cutter, grouped
 from pinnsig.objective.loss import Evaluation, Objective, evaluation
 from pinnsig.objective.residuals import Evaluator
 from pinnsig.objective.weights import Weights
@@ -129,7 +129,8 @@ class Batch:
         self.threads = cutter.threads()
         places = {block.name: place for place, block in enumerate(first.blocks)}
         self.means = first.means
-        self.chunks = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
+        joined = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
+        self.groups = grouped(joined, self.threads)
         self.recorded = GraphedCallable(self._run, self.values.device)
 
     def evaluate(self, weights: Sequence[Weights]) -> list[Evaluation]:
@@ -144,23 +145,22 @@ class Batch:
         """Mean squares of all terms, shape (M, terms), and every member's gradient."""
         torch.stack([o.flat.values for o in self.objectives], out=self.values)
         factors = 2 * self.weights * self.means  # half the slopes of squares
-        shares = balance([chunk.cost for chunk in self.chunks], self.threads)
-        shares = [share for share in shares if share]
+        squares, slopes = torch.zeros_like(factors), torch.zeros_like(self.values)
 
-        def work(share: int) -> tuple[Tensor, Tensor]:
-            squares, slopes = torch.zeros_like(factors), torch.zeros_like(self.values)
+        def work(group: int) -> tuple[Tensor, Tensor]:
+            own, slope = torch.zeros_like(factors), torch.zeros_like(self.values)
             bound = BoundTerms.of(self.problem.bound({}), self.conditions)
             with torch.enable_grad():
-                for job in shares[share]:
-                    chunk = self.chunks[job]
-                    found = self._visit(chunk, bound, factors[:, chunk.terms], slopes)
-                    squares[:, chunk.terms] += found
-            return squares, slopes
+                for chunk in self.groups[group]:
+                    found = self._visit(chunk, bound, factors[:, chunk.terms], slope)
+                    own[:, chunk.terms] += found
+            return own, slope
 
-        found = run_shares(work, len(shares), single=self.threads == 1)
-        squares, slopes = found[0]
-        for more, steeper in found[1:]:  # in order, so the same every time
-            squares, slopes = squares + more, slopes + steeper
+        def collect(found: tuple[Tensor, Tensor]) -> None:
+            squares.add_(found[0])
+            slopes.add_(found[1])
+
+        run_jobs(work, len(self.groups), self.threads, collect, single=self.threads == 1)
         for objective, slope in zip(self.objectives, slopes, strict=True):
             objective.flat.gradient.copy_(slope)
         return squares * self.means

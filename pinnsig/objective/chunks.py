@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from pinnsig.core.threads import balance
 from pinnsig.derivatives import Features, Jet, coordinate_jets, input_partials
 from pinnsig.objective.blocks import Block
 
@@ -19,6 +20,10 @@ ELEMENTS_ELSEWHERE = 2**30
 
 # Stack elements over all layers; with fewer, threads mostly wait for their turn in Python
 ELEMENTS_PER_THREAD = 2**21
+
+# So many groups are summed apart, whoever computes them: with more of them than threads, one that
+# gets less of a core holds up nobody for long
+GROUPS_PER_THREAD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +116,10 @@ class Cutter:
                 found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
             first = terms.stop
         return found
+
+
+def grouped(chunks: Sequence[Chunk], threads: int) -> list[list[Chunk]]:
+    """Return chunks in groups of about the same work, which depend on the number of threads."""
+    groups = 1 if threads == 1 else GROUPS_PER_THREAD * threads
+    dealt = balance([chunk.cost for chunk in chunks], groups)
+    return [[chunks[i] for i in group] for group in dealt if group]

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from pinnsig.core.threads import balance, run_shares
+from pinnsig.core.threads import run_jobs
 from pinnsig.derivatives import Engine, ForwardPass
 from pinnsig.model import Model
 from pinnsig.model.fields import features_of
 from pinnsig.objective.blocks import Block, BoundTerms
-from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.chunks import Chunk, Cutter, grouped
 from pinnsig.objective.residuals import Cotangents, Evaluator, Residuals
 
 Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Cotangents | None]]
@@ -50,34 +50,36 @@ class Passes:
             The sums by term, shape (2, terms).
         """
         threads = self.cutter.threads()
-        shares = balance([chunk.cost for chunk in chunks], threads)
-        shares = [share for share in shares if share]
+        groups = grouped(chunks, threads)
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
+        total = self.zeros.clone()
+        spare: list[Tensor] = []  # what groups have summed in, and others may
 
-        def work(share: int) -> tuple[Tensor, Tensor]:
-            sums = self.zeros.clone()
-            # the first share goes straight into its place
-            slope = gradient if gradient is None or not share else torch.zeros_like(gradient)
+        def work(group: int) -> tuple[Tensor, Tensor | None]:
+            sums, slope = self.zeros.clone(), gradient
+            if gradient is not None and group:  # the first goes straight into its place
+                slope = spare.pop().zero_() if spare else torch.zeros_like(gradient)
             bound = self._bound_terms(leaves)
             with torch.set_grad_enabled(slope is not None):
-                for job in shares[share]:
-                    chunk = chunks[job]
+                for chunk in groups[group]:
                     sums[:, chunk.terms] += self._visit(chunk, bound, leaves, take, slope)
-            return sums, sums if slope is None else slope
+            return sums, slope
+
+        def collect(found: tuple[Tensor, Tensor | None]) -> None:
+            sums, slope = found
+            total.add_(sums)
+            if gradient is not None and slope is not None and slope is not gradient:
+                gradient.add_(slope)
+                spare.append(slope)
 
         if gradient is not None:
             gradient.zero_()
-        found = run_shares(work, len(shares), single=threads == 1)
-        sums, _ = found[0]
-        for others, _ in found[1:]:  # in order, so the same every time
-            sums += others
+        run_jobs(work, len(groups), threads, collect, single=threads == 1)
         if gradient is not None:
-            for _, slope in found[1:]:
-                gradient += slope
             self._chain(gradient, coefficients)
-        return sums
+        return total
 
     def _bound_terms(self, leaves: Mapping[str, Tensor]) -> BoundTerms:
         """A problem of a thread's own, with conditions that read what is learned."""

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pinnsig.core.threads import run_shares
+from pinnsig.core.threads import run_jobs
 from pinnsig.optim.packed import BLOCK, Kernel, balanced_groups, find_kernel, packed_size
 
 SMALLEST_SHARED = 1024
@@ -128,7 +128,7 @@ class PackedMatrix:
             first, last = shares[share]
             self.kernel(first, last, self.values, scale, vectors, products[share])
 
-        run_shares(work, len(shares))
+        run_jobs(work, len(shares), threads)
         return products.sum(0)[: self.rows] if len(shares) > 1 else products[0, : self.rows]
 
     def triangle(self) -> Tensor:

@@ -90,7 +90,7 @@ def plain(size: Size) -> Evaluate:
 
     for layer in network.modules():  # torch's own function, as one would
         if hasattr(layer, "activation"):
-            layer.activation = torch.tanh
+            vars(layer)["activation"] = torch.tanh
     return functools.partial(_backward, network, loss)
 
 

@@ -108,13 +108,13 @@ def test_chunks_and_threads_change_nothing(monkeypatch):
     monkeypatch.setattr(chunks, "ELEMENTS_CPU", 1)
     monkeypatch.setattr(chunks.Cutter, "threads", lambda self: 2)
     counted = []
-    shares = threads.run_shares
+    jobs = threads.run_jobs
 
-    def noted(work, n, **more):
-        counted.append(n)
-        return shares(work, n, **more)
+    def noted(work, n, shared, *more, **named):
+        counted.append(shared)
+        return jobs(work, n, shared, *more, **named)
 
-    monkeypatch.setattr("pinnsig.objective.batch.run_shares", noted)
+    monkeypatch.setattr("pinnsig.objective.batch.run_jobs", noted)
     answers = Batch(objectives).evaluate([o.weights for o in objectives])
     assert counted == [2]
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
-from pinnsig.core.threads import run_shares
+from pinnsig.core.threads import run_jobs
 from pinnsig.objective import Block, Objective, Weights
 from pinnsig.objective.rows.filling import RowFiller
 
@@ -120,15 +120,13 @@ def residual_jacobian(
     room = CHUNK_ELEMENTS.get(flat.device.type, CHUNK_ELEMENTS_ACCELERATOR)
     step = max(room // (len(block.plan) * width * block.stride), 16)
     starts = range(0, length, step)
-    threads = min(torch.get_num_threads() if cpu else 1, len(starts)) or 1
 
-    def work(share: int) -> None:
-        for start in starts[share::threads]:
-            rows = slice(start, min(start + step, length))
-            at = slice(*(span.start + block.stride * edge for edge in (rows.start, rows.stop)))
-            filler.fill(at, residual[:, rows], shaped[:, rows])
+    def work(job: int) -> None:
+        rows = slice(starts[job], min(starts[job] + step, length))
+        at = slice(*(span.start + block.stride * edge for edge in (rows.start, rows.stop)))
+        filler.fill(at, residual[:, rows], shaped[:, rows])
 
-    run_shares(work, threads)
+    run_jobs(work, len(starts), torch.get_num_threads() if cpu else 1)
     return residual.flatten(), jacobian
 
 
