@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pinnsig.activations import ir
 from pinnsig.activations.base import MAX_ORDER, OddSigmoid
 from pinnsig.activations.ir import Expr, const, where_negative
+from pinnsig.activations.registry import register_activation
 from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
@@ -129,3 +130,8 @@ def softsign(k: float) -> Softsign:
 softsign1 = softsign(1)
 softsign2 = softsign(2)
 softsign3 = softsign(3)
+
+register_activation("softsign", softsign)
+register_activation("softsign1", softsign1)
+register_activation("softsign2", softsign2)
+register_activation("softsign3", softsign3)
