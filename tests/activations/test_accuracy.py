@@ -103,6 +103,19 @@ def test_printed_as_c_to_a_few_eps(f):
         compare(f, in_c(f, points.to(dtype)), points, tolerance)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_huge_factors_give_no_nan_in_c(dtype):
+    x = torch.tensor([0.0, 1e-30, 1.0, 1e30], dtype=dtype)
+    for f in (
+        1e300 * tanh,
+        tanh.stretch(1e70),
+        1e-300 * tanh.stretch(1e300),
+        1e300 * softsign(1.5),
+    ):
+        assert not in_c(f, x).isnan().any()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 def test_printed_as_triton_to_a_few_eps(tmp_path):
     near = [x for x in POINTS if x < 100]
