@@ -64,16 +64,20 @@ class Softsign(OddSigmoid):
         k, whole = self.k, math.floor(self.k)
         a = abs(x)
         low, g = ir.clamp(a, None, 1.0), 1 / ir.clamp(a, 1.0, None)
-        w, inside = low * g, a - 1
-        part = ir.power(w, k - whole)  # the only power that is no product
-        w_k = part * ir.power(w, whole)
-        low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
-        part = where_negative(inside, part, ONE)
-        p = w_k + 1
+        if k == whole:
+            low_k, g_k, part = ir.power(low, k), ir.power(g, k), ONE
+        else:
+            w, inside = low * g, a - 1
+            part = ir.power(w, k - whole)  # the only power that is no product
+            w_k = part * ir.power(w, whole)
+            low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
+            part = where_negative(inside, part, ONE)
+        p = low_k * g_k + 1
         root, inverse = ir.root(p, k), 1 / p
         r, s = low_k * inverse, g_k * inverse
         slope = root * g * s
-        out, sign = [ir.clamp(x, -1.0, 1.0) * root, slope], ir.sign(x)
+        sign = ir.sign(x)
+        out = [sign * low * root, slope]
         for m, row in enumerate(_polynomials(k, MAX_ORDER - 1)[1:], start=1):
             # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m; only
             # for an integer k can it be another than 1.
