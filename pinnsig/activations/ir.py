@@ -12,6 +12,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -65,11 +66,13 @@ class Expr:
 
 
 _made: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
+_making = Lock()
 
 
 def make(op: str, *args: Expr, value: Any = None) -> Expr:
     """Return the expression, the same object wherever it is the same."""
-    return _made.setdefault((op, args, value), Expr(op, args, value))
+    with _making:
+        return _made.setdefault((op, args, value), Expr(op, args, value))
 
 
 def const(value: float) -> Expr:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pinnsig.activations import ir
 from pinnsig.activations.base import OddSigmoid
 from pinnsig.activations.ir import Expr
+from pinnsig.activations.registry import register_activation
 
 TWO24 = 2.0**24
 
@@ -174,3 +175,9 @@ gd = Gudermannian()
 erf = Erf()
 arctan = Arctan()
 arctan_normalised = (2 / math.pi) * arctan
+
+register_activation("tanh", tanh)
+register_activation("erf", erf)
+register_activation("arctan", arctan)
+register_activation("arctan_normalised", arctan_normalised)
+register_activation("gd", gd)

@@ -1,6 +1,6 @@
 """Names of activations, as used on the command line.
 
-A new activation is one subclass of `Activation` and one `register_activation` line.
+A new activation is one subclass of `Activation` and, below it, one `register_activation` line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
-from pinnsig.activations import library, smooth, softsigns
 from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
 
@@ -66,21 +65,3 @@ def unknown_name(name: str, others: Iterable[str] = ()) -> ActivationError:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f", did you mean {near[0]!r}?" if near else ";"
     return ActivationError(f"unknown function {name!r}{hint} known: {', '.join(known)}")
-
-
-register_activation("tanh", library.tanh)
-register_activation("erf", library.erf)
-register_activation("arctan", library.arctan)
-register_activation("arctan_normalised", library.arctan_normalised)
-register_activation("gd", library.gd)
-register_activation("softsign", softsigns.softsign)
-register_activation("softsign1", softsigns.softsign1)
-register_activation("softsign2", softsigns.softsign2)
-register_activation("softsign3", softsigns.softsign3)
-register_activation("sin", smooth.sin)
-register_activation("cos", smooth.cos)
-register_activation("gaussian", smooth.gaussian)
-register_activation("sigmoid", smooth.sigmoid)
-register_activation("silu", smooth.silu)
-register_activation("gelu", smooth.gelu)
-register_activation("softplus", smooth.softplus)

@@ -10,6 +10,7 @@ from pinnsig.activations import ir
 from pinnsig.activations.base import Activation
 from pinnsig.activations.ir import Expr
 from pinnsig.activations.library import TWO24, bell_rules, tanh_rules
+from pinnsig.activations.registry import register_activation
 
 
 @dataclass(frozen=True)
@@ -191,3 +192,11 @@ sigmoid = Sigmoid()
 silu = SiLU()
 gelu = GELU()
 softplus = Softplus()
+
+register_activation("sin", sin)
+register_activation("cos", cos)
+register_activation("gaussian", gaussian)
+register_activation("sigmoid", sigmoid)
+register_activation("silu", silu)
+register_activation("gelu", gelu)
+register_activation("softplus", softplus)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pinnsig.activations import ir
 from pinnsig.activations.base import MAX_ORDER, OddSigmoid
 from pinnsig.activations.ir import Expr, const, where_negative
+from pinnsig.activations.registry import register_activation
 from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
@@ -63,16 +64,20 @@ class Softsign(OddSigmoid):
         k, whole = self.k, math.floor(self.k)
         a = abs(x)
         low, g = ir.clamp(a, None, 1.0), 1 / ir.clamp(a, 1.0, None)
-        w, inside = low * g, a - 1
-        part = ir.power(w, k - whole)  # the only power that is no product
-        w_k = part * ir.power(w, whole)
-        low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
-        part = where_negative(inside, part, ONE)
-        p = w_k + 1
+        if k == whole:
+            low_k, g_k, part = ir.power(low, k), ir.power(g, k), ONE
+        else:
+            w, inside = low * g, a - 1
+            part = ir.power(w, k - whole)  # the only power that is no product
+            w_k = part * ir.power(w, whole)
+            low_k, g_k = where_negative(inside, w_k, ONE), where_negative(inside, ONE, w_k)
+            part = where_negative(inside, part, ONE)
+        p = low_k * g_k + 1
         root, inverse = ir.root(p, k), 1 / p
         r, s = low_k * inverse, g_k * inverse
         slope = root * g * s
-        out, sign = [ir.clamp(x, -1.0, 1.0) * root, slope], ir.sign(x)
+        sign = ir.sign(x)
+        out = [sign * low * root, slope]
         for m, row in enumerate(_polynomials(k, MAX_ORDER - 1)[1:], start=1):
             # The lowest j with a term r^j, taken out of P_m as (low^k / p)^j, absorbs x^-m; only
             # for an integer k can it be another than 1.
@@ -129,3 +134,8 @@ def softsign(k: float) -> Softsign:
 softsign1 = softsign(1)
 softsign2 = softsign(2)
 softsign3 = softsign(3)
+
+register_activation("softsign", softsign)
+register_activation("softsign1", softsign1)
+register_activation("softsign2", softsign2)
+register_activation("softsign3", softsign3)

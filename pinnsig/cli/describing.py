@@ -117,7 +117,7 @@ def activations(as_json: bool) -> None:
             "omega": f.omega if f.odd_sigmoid else None,
             "bound": f.bound if math.isfinite(f.bound) else None,
         }
-        for name, f in ACTIVATIONS.items()
+        for name, f in sorted(ACTIVATIONS.items(), key=lambda item: not item[1].odd_sigmoid)
     }
     if as_json:
         print_json(facts)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+import re
 import shutil
 from functools import cache
 
@@ -23,7 +24,7 @@ from pinnsig.activations import (
 from tests.activations.printed import in_c, in_triton
 
 DTYPES = [torch.float32, torch.float64]
-SOFTSIGN_K = [1, 1.5, 2, 2.5, 3, 4, 7.25, 20]
+SOFTSIGN_K = [1, 1.5, 2, 2.3, 2.5, 3, 4, 7.25, 20]
 MEMBERS = [tanh, gd, erf, arctan, arctan_normalised, *map(softsign, SOFTSIGN_K)]
 SMOOTH = [
     parse_activation(name)
@@ -65,8 +66,7 @@ def formula(f: Activation):
         "softplus": lambda x: mp.log1p(mp.exp(x)),
     }
     names |= {f"softsign{k}".replace(".", "_"): softsign_formula(k) for k in SOFTSIGN_K}
-    text = f.expression.replace("softsign1.5", "softsign1_5").replace("softsign2.5", "softsign2_5")
-    code = compile(text.replace("softsign7.25", "softsign7_25"), "<formula>", "eval")
+    code = compile(re.sub(r"(softsign\d)\.", r"\1_", f.expression), "<formula>", "eval")
     return lambda x: eval(code, {"x": x, **names})
 
 
@@ -101,6 +101,19 @@ def test_printed_as_c_to_a_few_eps(f):
     points = torch.tensor([*points, *(-x for x in points)])
     for dtype in DTYPES:
         compare(f, in_c(f, points.to(dtype)), points, tolerance)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_huge_factors_give_no_nan_in_c(dtype):
+    x = torch.tensor([0.0, 1e-30, 1.0, 1e30], dtype=dtype)
+    for f in (
+        1e300 * tanh,
+        tanh.stretch(1e70),
+        1e-300 * tanh.stretch(1e300),
+        1e300 * softsign(1.5),
+    ):
+        assert not in_c(f, x).isnan().any()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from pinnsig.activations import Erf, Tanh
+from pinnsig.activations import Erf, Tanh, gaussian, sin
 from pinnsig.calibration import (
     chi,
     default_learning_rate,
@@ -103,3 +103,12 @@ def test_learning_rates():
 def test_a_slope_whose_square_is_no_number_is_refused(scale):
     with pytest.raises(CalibrationError, match="too extreme"):
         second_moments(scale * Tanh(), 1.0)
+
+
+@pytest.mark.parametrize("q", [0.0, 1e-6, 0.3, 4.0])
+def test_moments_outside_the_class_have_closed_forms(q):
+    """E[sin^2] and E[cos^2] from E[cos(2 h)] = exp(-2q); E[exp(-2 h^2)] = (1 + 4q)^(-1/2)."""
+    fading = math.exp(-2 * q)
+    assert second_moments(sin, q) == pytest.approx(((1 - fading) / 2, (1 + fading) / 2), abs=1e-12)
+    expected = (1 + 4 * q) ** -0.5, 4 * q * (1 + 4 * q) ** -1.5
+    assert second_moments(gaussian, q) == pytest.approx(expected, rel=1e-10, abs=1e-12)

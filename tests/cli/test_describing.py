@@ -72,6 +72,8 @@ def test_activations(cli: Cli):
     assert named <= found.keys()
     assert found["erf"]["omega"] == pytest.approx(0.886226925452758)
     assert found["arctan"]["bound"] == pytest.approx(1.5707963267948966)
+    assert found["sin"]["omega"] is None
+    assert found["gelu"] == {"expression": "gelu(x)", "omega": None, "bound": None}
     shown = cli("activations")
     assert shown.code == 0
     assert "softsign<k>" in shown.out

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from pinnsig.activations import Softsign, Tanh
+from pinnsig.activations import Softsign, Tanh, parse_activation
 from pinnsig.calibration import edge_of_chaos, layerwise_chi, sigma_star, target_negative_rate
-from pinnsig.core.errors import CalibrationError, InitializerError
+from pinnsig.core.errors import ActivationError, CalibrationError, InitializerError
 from pinnsig.initializers import (
     INITIALIZERS,
     Calibrated,
@@ -273,3 +273,26 @@ def test_noise_that_is_given_reads_back_from_text():
     for wrong in ("given-noise:sigma=-1", "gaussian:sigma_w=-1", "gaussian:sigma_w=inf"):
         with pytest.raises(InitializerError, match="must be >= 0 and finite"):
             parse_initializer(wrong)
+
+
+OTHERS = ["sin", "cos", "gaussian", "sigmoid", "silu", "gelu", "softplus", "tanh+sin", "2sin(3x)"]
+
+
+@pytest.mark.parametrize("act", OTHERS)
+@pytest.mark.parametrize("init", ["calibrated", "calibrated:p=auto", "given-noise", "eoc"])
+def test_activations_outside_the_class_are_refused_where_omega_is_needed(act, init):
+    f = parse_activation(act)
+    with pytest.raises(ActivationError, match=f"odd-sigmoid.*: take init = {f.suits}") as error:
+        parse_initializer(init).describe(f, 3)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("act", OTHERS)
+@pytest.mark.parametrize("init", ["xavier", "he", "gaussian", "orthogonal", "xavier:sigma_b=0.1"])
+def test_other_initialisers_serve_them(act, init):
+    f = parse_activation(act)
+    about = parse_initializer(init).describe(f, 3)
+    assert about.omega is None
+    assert about.band is None
+    assert about.learning_rate == 1e-3
+    assert 0 < about.chi < math.inf

@@ -3,7 +3,7 @@
 import pytest
 
 import pinnsig
-from pinnsig.core.errors import ProblemError
+from pinnsig.core.errors import ActivationError, ProblemError
 from pinnsig.problem import Box, Problem
 from pinnsig.run.building import build
 from pinnsig.run.settings import resolve
@@ -57,3 +57,11 @@ def test_coarse_positions_are_told():
     )
     assert not any("positions" in n for n in parts(near, dtype="float64").notices)
     assert not any("positions" in n for n in parts(LATE, dtype="float64").notices)
+
+
+def test_an_activation_outside_the_class_needs_another_initialiser():
+    with pytest.raises(ActivationError, match=r"init = calibrated .* take init = xavier"):
+        parts(Box(x=(0.0, 1.0)), act="sin")
+    made = parts(Box(x=(0.0, 1.0)), act="1.5*sin(2x)", scale=0.5, init="xavier")
+    assert made.settings.lr == 1e-3
+    assert not any("omega" in notice for notice in made.notices)

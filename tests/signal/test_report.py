@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from pinnsig.activations import Tanh
+from pinnsig.activations import Tanh, sin
+from pinnsig.core.errors import ActivationError
 from pinnsig.initializers import Calibrated, EdgeOfChaos, He, Xavier
 from pinnsig.signal import (
     RandomNetwork,
@@ -65,3 +66,13 @@ def test_gradients_that_are_zero_everywhere():
     assert report.grade == "bad"
     assert report.gradient_ratio == 0.0
     assert "gradients vanish" in report.verdict
+
+
+def test_other_activations_are_refused_in_one_line():
+    x = normal_inputs(8, 16)
+    for judge in (
+        lambda: health(sin, Xavier(), 2, 16, x),
+        lambda: profile(RandomNetwork(sin, Xavier(), 2, 16), x),
+    ):
+        with pytest.raises(ActivationError, match=r"needs an odd-sigmoid .* and sin\(x\) is none"):
+            judge()
