@@ -18,7 +18,7 @@ KEYWORDS = ("self", "on", "name", "outside")
 """Words that methods and conditions take beside fields and coordinates."""
 
 ATTRIBUTES = (
-    "part", "tensor", "zero", "value", "shifted", "apply", "coordinates", "like", "lift",
+    "part", "tensor", "value", "shifted", "apply", "coordinates", "like", "lift",
     "detached", "with_parts", "call", "forgetful",
 )  # fmt: skip
 FUNCTIONS = (

@@ -63,11 +63,6 @@ class Jet(TorchFunctions):
         constant = cast(Tensor | float, 0.0 if part is None else part)
         return torch.zeros_like(self.like) + constant
 
-    @property
-    def zero(self) -> Alpha:
-        """The multi-index of the value itself."""
-        return (0,) * len(self.coordinates)
-
     def shifted(self, by: Alpha) -> "Jet":
         """The partial of a multi-index as a jet of its own."""
         return Jet(self.coordinates, lambda alpha: self.part(tuple(map(add, alpha, by))), self.like)
