@@ -19,7 +19,7 @@ KEYWORDS = ("self", "on", "name", "outside")
 
 ATTRIBUTES = (
     "part", "tensor", "value", "shifted", "apply", "coordinates", "like", "lift",
-    "detached", "with_parts", "call", "forgetful",
+    "detached", "with_parts", "call", "without_partials",
 )  # fmt: skip
 FUNCTIONS = (
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",

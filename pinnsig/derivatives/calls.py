@@ -59,7 +59,7 @@ class TorchFunctions(Algebra):
                 return where(plain(condition), a, b)
         if name in COMPOSITIONS and (found := self._composed(name, args, given)) is not None:
             return found
-        return self.forgetful(name, func(*plain(args), **plain(kwargs)))
+        return self.without_partials(name, func(*plain(args), **plain(kwargs)))
 
     def _composed(self, name: str, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """A function made of others; None where its arguments are not those."""
@@ -77,7 +77,7 @@ class TorchFunctions(Algebra):
             return None
         return function(*lifted, **named)
 
-    def forgetful(self, name: str, result: Any) -> Any:
+    def without_partials(self, name: str, result: Any) -> Any:
         """What a function of the plain values gave, as a jet that has no partials."""
         if not isinstance(result, Tensor) or result.shape != self.like.shape:
             return result

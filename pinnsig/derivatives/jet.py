@@ -97,7 +97,9 @@ class Jet(TorchFunctions):
         found = getattr(self.value, name)
         if not callable(found):
             return found
-        return lambda *args, **kwargs: self.forgetful(name, found(*plain(args), **plain(kwargs)))
+        return lambda *args, **kwargs: self.without_partials(
+            name, found(*plain(args), **plain(kwargs))
+        )
 
     def __repr__(self) -> str:
         return f"Jet({self.value!r})"
