@@ -157,17 +157,19 @@ def test_any_expression_has_autograds_values_and_cotangents(first, second):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-11 * (1 + float(b.abs().max())))
 
 
+TORCH: Any = torch  # whose functions give fields, which have partials
+FUNCTIONAL: Any = functional
 FUNCTIONS_OF_FIELDS = {
-    "where": lambda u: torch.where(u > 1, u.x, u**2) + torch.where(u.x <= u, 0.5, u).x,
-    "clamp": lambda u: torch.clamp(u, 0.4, 1.0) * u.x + u.clamp(max=1.5).xx,
-    "maximum": lambda u: torch.maximum(u, u.x) + torch.minimum(u, 0.7 * u).x,
-    "elu": lambda u: functional.elu(u - 1).x + functional.leaky_relu(u.x - u, 0.1),
-    "gelu": lambda u: functional.gelu(u - 1).xx + functional.silu(u.x),
-    "remainder": lambda u: (3 * u % 0.7) * u.x + torch.frac(u).x,
-    "hypot": lambda u: torch.hypot(u, u.x) + torch.hypot(u, u**2).xx,
-    "atan2": lambda u: torch.atan2(u, 1 + u.x) + torch.atan2(u, u**2).x,
-    "logaddexp": lambda u: torch.logaddexp(u, 2 * u).xx + (u**u).x,
-    "sinc": lambda u: torch.sinc(u).x + torch.sinc(2 * u),
+    "where": lambda u: TORCH.where(u > 1, u.x, u**2) + TORCH.where(u.x <= u, 0.5, u).x,
+    "clamp": lambda u: TORCH.clamp(u, 0.4, 1.0) * u.x + u.clamp(max=1.5).xx,
+    "maximum": lambda u: TORCH.maximum(u, u.x) + TORCH.minimum(u, 0.7 * u).x,
+    "elu": lambda u: FUNCTIONAL.elu(u - 1).x + FUNCTIONAL.leaky_relu(u.x - u, 0.1),
+    "gelu": lambda u: FUNCTIONAL.gelu(u - 1).xx + FUNCTIONAL.silu(u.x),
+    "remainder": lambda u: (3 * u % 0.7) * u.x + TORCH.frac(u).x,
+    "hypot": lambda u: TORCH.hypot(u, u.x) + TORCH.hypot(u, u**2).xx,
+    "atan2": lambda u: TORCH.atan2(u, 1 + u.x) + TORCH.atan2(u, u**2).x,
+    "logaddexp": lambda u: TORCH.logaddexp(u, 2 * u).xx + (u**u).x,
+    "sinc": lambda u: TORCH.sinc(u).x + TORCH.sinc(2 * u),
     "detach": lambda u: u.detach() * u.x + u.x.detach(),
 }
 
