@@ -18,8 +18,8 @@ KEYWORDS = ("self", "on", "name", "outside")
 """Words that methods and conditions take beside fields and coordinates."""
 
 ATTRIBUTES = (
-    "part", "tensor", "zero", "value", "shifted", "apply", "coordinates", "like", "lift",
-    "detached", "with_parts", "call", "forgetful",
+    "part", "tensor", "value", "shifted", "apply", "coordinates", "like", "lift",
+    "detached", "with_parts", "call", "without_partials",
 )  # fmt: skip
 FUNCTIONS = (
     "abs", "absolute", "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",

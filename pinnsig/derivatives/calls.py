@@ -1,7 +1,7 @@
 """Calls of torch's and numpy's functions with jets."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ class TorchFunctions(Algebra):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Let torch's functions take jets: those of the algebra give jets."""
-        jet = next(found_in((args, kwargs or {}), TorchFunctions))
+        jet = found_in((args, kwargs or {}), TorchFunctions)[0]
         return jet.call(func, getattr(func, "__name__", "").strip("_"), args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ class TorchFunctions(Algebra):
                 return where(plain(condition), a, b)
         if name in COMPOSITIONS and (found := self._composed(name, args, given)) is not None:
             return found
-        return self.forgetful(name, func(*plain(args), **plain(kwargs)))
+        return self.without_partials(name, func(*plain(args), **plain(kwargs)))
 
     def _composed(self, name: str, args: Any, kwargs: Mapping[str, Any]) -> Any:
         """A function made of others; None where its arguments are not those."""
@@ -77,7 +77,7 @@ class TorchFunctions(Algebra):
             return None
         return function(*lifted, **named)
 
-    def forgetful(self, name: str, result: Any) -> Any:
+    def without_partials(self, name: str, result: Any) -> Any:
         """What a function of the plain values gave, as a jet that has no partials."""
         if not isinstance(result, Tensor) or result.shape != self.like.shape:
             return result
@@ -109,15 +109,18 @@ _IDLE = {"inplace": False, "out": None, "rounding_mode": None, "approximate": "n
 _KNOWN = {name for name in (*FUNCTIONS, *COMPOSITIONS, "where") if not name.startswith("special_")}
 
 
-def found_in(value: Any, cls: type[Any]) -> Iterator[Any]:
-    """Yield all that is of one type in a structure of tuples, lists and dicts."""
-    if isinstance(value, cls):
-        yield value
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from found_in(item, cls)
-    elif isinstance(value, dict):
-        yield from found_in(list(value.values()), cls)
+def found_in(value: Any, cls: type[Any]) -> list[Any]:
+    """Return all that is of one type in a structure of tuples, lists and dicts."""
+    found, pending = [], [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, cls):
+            found.append(item)
+        elif isinstance(item, tuple | list):
+            pending.extend(reversed(item))
+        elif isinstance(item, dict):
+            pending.extend(reversed(item.values()))
+    return found
 
 
 def _is_mask(value: Any) -> bool:

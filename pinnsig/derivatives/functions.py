@@ -149,7 +149,7 @@ def sinc(x: Tensor, n: int) -> Tensor:
     if n == 0:
         return torch.sinc(x)
     z = math.pi * x
-    near = z.abs() < NEAR
+    near = abs(z) < NEAR
     # each branch gets arguments that suit it, so that neither spoils the other's gradient
     inner, outer = torch.where(near, z, 0.0 * z), torch.where(near, 0.0 * z + NEAR, z)
     series = torch.zeros_like(z)

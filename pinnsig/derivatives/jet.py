@@ -63,11 +63,6 @@ class Jet(TorchFunctions):
         constant = cast(Tensor | float, 0.0 if part is None else part)
         return torch.zeros_like(self.like) + constant
 
-    @property
-    def zero(self) -> Alpha:
-        """The multi-index of the value itself."""
-        return (0,) * len(self.coordinates)
-
     def shifted(self, by: Alpha) -> "Jet":
         """The partial of a multi-index as a jet of its own."""
         return Jet(self.coordinates, lambda alpha: self.part(tuple(map(add, alpha, by))), self.like)
@@ -102,7 +97,9 @@ class Jet(TorchFunctions):
         found = getattr(self.value, name)
         if not callable(found):
             return found
-        return lambda *args, **kwargs: self.forgetful(name, found(*plain(args), **plain(kwargs)))
+        return lambda *args, **kwargs: self.without_partials(
+            name, found(*plain(args), **plain(kwargs))
+        )
 
     def __repr__(self) -> str:
         return f"Jet({self.value!r})"

@@ -175,7 +175,12 @@ OPERATIONS = (
     _one("erf", rules.erf, "special_erf"),
     _one("erfc", rules.erfc, "special_erfc"),
     _one("erfinv", rules.erfinv, "special_erfinv", value=""),
-    _one("sinc", rules.sinc, "special_sinc", value=""),
+    _one(
+        "sinc",
+        rules.sinc,
+        "special_sinc",
+        value=f"x == 0 ? 1 : F(sin)((T){math.pi!r} * x) / ((T){math.pi!r} * x)",
+    ),
     _one(
         "lgamma",
         lambda x, n: rules.polygamma(x, n - 1) if n else torch.lgamma(x),

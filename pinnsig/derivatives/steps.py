@@ -103,6 +103,6 @@ class Steps:
     def close(self, results: Sequence[Any]) -> list[int]:
         """The steps of the results, once everything is written down."""
         places = [self.column(result) for result in results]
-        if any(c._version != v for c, v in zip(self._given, self._versions, strict=True)):
+        if [column._version for column in self._given] != self._versions:
             raise UntraceableError("a change in place")
         return places

@@ -151,6 +151,8 @@ class Symbol:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Torch's functions of symbols: those that a program can do."""
+        if len(types) > 1 and not all(issubclass(t, (Symbol, Mask, Tensor)) for t in types):
+            return NotImplemented  # a jet takes symbols, too
         name = getattr(func, "__name__", "").strip("_")
         rule = None if kwargs else find_rule(name)
         if rule is None:

@@ -6,8 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
 
-from pinnsig.derivatives import Trace
+from pinnsig.derivatives import Plan, Trace, output_jets, symbol_jets
 from pinnsig.derivatives.compiled import Program, find_interpreter
 from pinnsig.derivatives.steps import UntraceableError
 
@@ -154,6 +155,41 @@ def test_any_expression_has_autograds_values_and_cotangents(first, second):
     mine, theirs = (run(code, table, x, c, weights) for run in (with_symbols, with_tensors))
     for a, b in zip(mine, theirs, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-11 * (1 + float(b.abs().max())))
+
+
+TORCH: Any = torch  # whose functions give fields, which have partials
+FUNCTIONAL: Any = functional
+FUNCTIONS_OF_FIELDS = {
+    "where": lambda u: TORCH.where(u > 1, u.x, u**2) + TORCH.where(u.x <= u, 0.5, u).x,
+    "clamp": lambda u: TORCH.clamp(u, 0.4, 1.0) * u.x + u.clamp(max=1.5).xx,
+    "maximum": lambda u: TORCH.maximum(u, u.x) + TORCH.minimum(u, 0.7 * u).x,
+    "elu": lambda u: FUNCTIONAL.elu(u - 1).x + FUNCTIONAL.leaky_relu(u.x - u, 0.1),
+    "gelu": lambda u: FUNCTIONAL.gelu(u - 1).xx + FUNCTIONAL.silu(u.x),
+    "remainder": lambda u: (3 * u % 0.7) * u.x + TORCH.frac(u).x,
+    "hypot": lambda u: TORCH.hypot(u, u.x) + TORCH.hypot(u, u**2).xx,
+    "atan2": lambda u: TORCH.atan2(u, 1 + u.x) + TORCH.atan2(u, u**2).x,
+    "logaddexp": lambda u: TORCH.logaddexp(u, 2 * u).xx + (u**u).x,
+    "sinc": lambda u: TORCH.sinc(u).x + TORCH.sinc(2 * u),
+    "detach": lambda u: u.detach() * u.x + u.x.detach(),
+}
+
+
+@pytest.mark.parametrize("code", FUNCTIONS_OF_FIELDS.values(), ids=FUNCTIONS_OF_FIELDS)
+def test_functions_of_fields_are_followed(code):
+    plan = Plan.closing(("x",), [(2,)])
+    generator = torch.Generator().manual_seed(0)
+    table = torch.rand(3, N, 1, generator=generator, dtype=torch.float64) * 1.8 + 0.2
+    trace = Trace(table[0, :, 0])
+    (u,) = symbol_jets(trace, 1, plan)
+    program = Program(trace, trace.close([code(u).value]), table, interpreter(table))
+    weights = torch.linspace(-1, 1, N, dtype=torch.float64)
+    leaf = table.clone().requires_grad_()
+    (field,) = output_jets(leaf, plan)
+    value = code(field).value
+    (slope,) = torch.autograd.grad(value, leaf, weights)
+    torch.testing.assert_close(program.values()[0], value.detach(), rtol=1e-12, atol=1e-13)
+    below, _ = program.pullback(weights[None])
+    torch.testing.assert_close(below, slope, rtol=1e-11, atol=1e-12)
 
 
 def test_squares_and_what_they_pull():

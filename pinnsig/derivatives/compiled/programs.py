@@ -49,8 +49,7 @@ class Program:
         code = _compiled(tuple(trace.steps), tuple(results))
         scalar = ctypes.c_float if table.dtype == torch.float32 else ctypes.c_double
         numbers = trace.numbers
-        columns = [column.detach() for column in trace.columns]  # kept until it has run
-        self.columns = columns
+        columns = trace.columns
         self.sizes = (table.shape[1], table.shape[2], code.steps, self.results)
         self.read = (
             code.code,
@@ -96,12 +95,13 @@ class Program:
     def _pullback(self, squares: object, cotangents: object, factors: object) -> ProgramCotangents:
         below = torch.zeros_like(self.table)
         columns = self.trace.columns
-        column_grads = [torch.zeros_like(c) if c.requires_grad else None for c in columns]
-        pointers = [None if pull is None else pull.data_ptr() for pull in column_grads]
+        moved = {i: torch.zeros_like(c) for i, c in enumerate(columns) if c.requires_grad}
+        into = (ctypes.c_void_p * len(columns))()
+        for i, gradient in moved.items():
+            into[i] = gradient.data_ptr()
         slopes = (ctypes.c_double * len(self.trace.numbers))()
-        into = (ctypes.c_void_p * len(column_grads))(*pointers)
         self._run(None, squares, cotangents, factors, below.data_ptr(), into, slopes)
-        found = [(c, p) for c, p in zip(columns, column_grads, strict=True) if p is not None]
+        found = [(columns[i], gradient) for i, gradient in moved.items()]
         for place, tensor in self.trace.differentiable.items():
             found.append((tensor, tensor.new_tensor(slopes[place])))
         return below, found
