@@ -193,4 +193,4 @@ class Batch:
         if table is not None:
             carried.add_gradient(table, slopes, ())
         sums = values.square().sum(2, dtype=factors.dtype).T
-        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+        return block.by_term(sums)

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.cuda_graphs import GraphedCallable
+from pinnsig.core.errors import TrainingError
 from pinnsig.core.parameters import FlatParameters
 from pinnsig.derivatives import Engine, choose_engine
 from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
 from pinnsig.model import Model
 from pinnsig.model.fields import fields_at
-from pinnsig.objective.blocks import BoundTerms, make_blocks
+from pinnsig.objective.blocks import Block, BoundTerms, make_blocks
 from pinnsig.objective.chunks import Chunk
 from pinnsig.objective.passes import Passes
 from pinnsig.objective.residuals import Cotangents, Residuals
@@ -105,13 +106,23 @@ class Objective:
         return [notice for notice in (*code, *self.passes.notices, *found) if notice]
 
     @property
+    def interior(self) -> Block:
+        """The collocation points, with the PDE's own residuals."""
+        return next(block for block in self.blocks if block.is_interior)
+
+    @property
     def rows(self) -> int:
         """How many residuals there are in all."""
         return sum(block.rows for block in self.blocks)
 
     def evaluate(self, weights: Weights | None = None) -> Evaluation:
-        """The loss at the present parameters; its gradient goes to `flat.gradient`."""
+        """The loss at the present parameters; its gradient goes to `flat.gradient`.
+
+        Raises:
+            TrainingError: the model's parameters have got another type or device since.
+        """
         weights = weights or self.weights
+        self._check_place()
         self.evaluations += 1
         weighted = weights.points is not None
         if weighted not in self._works:
@@ -123,14 +134,24 @@ class Objective:
     def losses(self, weights: Weights | None = None) -> Evaluation:
         """The loss at the present parameters, without its gradient and not counted."""
         weights = weights or self.weights
+        self._check_place()
         return evaluation(self.mean_squares(None, self.chunks(), weights), weights)
+
+    def _check_place(self) -> None:
+        if self.flat.deserted:
+            parameter = self.flat.parameters[0]
+            raise TrainingError(
+                f"this objective was made when its model was {self.flat.values.dtype} on "
+                f"{self.flat.values.device}, and that is moved to {parameter.dtype} on "
+                f"{parameter.device}: make the objective anew"
+            )
 
     def rebuild(
         self, sites: Mapping[str, Sites] | None = None, dtype: torch.dtype | None = None
     ) -> "Objective":
         """The same loss of the same model at other points, or in another precision.
 
-        The model changes with it; this objective is not to be used any more.
+        With another precision the model changes, and this objective can be used no more.
         """
         if dtype is not None:
             self.model.to(dtype)
@@ -150,7 +171,7 @@ class Objective:
         Returns:
             Shape (N,).
         """
-        bound, block = BoundTerms.of(self.model.bound()), self.blocks[0]
+        bound, block = BoundTerms.of(self.model.bound()), self.interior
         problem, residual = bound.problem, bound.residuals[block.name]
         sizes = []
         for part in points.to(self.flat.values).split(self.chunks()[0].span.stop):
@@ -208,7 +229,7 @@ class Objective:
             chunk: Chunk, residuals: Residuals, backward: bool
         ) -> tuple[Tensor, Cotangents | None]:
             own = factors[chunk.terms].expand(residuals.count)
-            if weights.points is None or chunk.block is not self.blocks[0]:
+            if weights.points is None or not chunk.block.is_interior:
                 squares, found = residuals.squares(own, backward)
                 return squares.expand(2, -1), found
             values = residuals.values

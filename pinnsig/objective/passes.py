@@ -103,7 +103,7 @@ class Passes:
         sums, found = take(chunk, residuals, slope is not None)
         if slope is not None and found is not None:
             _add(found, carried, known, slope)
-        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+        return block.by_term(sums)
 
     def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
         """From slopes in the learned coefficients, last in the vector, to those in parameters."""
