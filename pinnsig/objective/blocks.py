@@ -39,7 +39,7 @@ class Block:
     notice: str = ""
 
     def __len__(self) -> int:
-        return len(self.points)
+        return self.points.shape[0]
 
     @property
     def is_interior(self) -> bool:

@@ -201,7 +201,7 @@ class Objective:
                 found.append(block.name)
         return found
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> tuple[Chunk, ...]:
         """All points, cut as they are evaluated."""
         return self.passes.cutter.chunks()
 

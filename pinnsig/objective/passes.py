@@ -10,7 +10,7 @@ from pinnsig.derivatives import Engine, ForwardPass
 from pinnsig.model import Model
 from pinnsig.model.fields import features_of
 from pinnsig.objective.blocks import Block, BoundTerms
-from pinnsig.objective.chunks import Chunk, Cutter, grouped
+from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.residuals import Cotangents, Evaluator, Residuals
 
 Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Cotangents | None]]
@@ -50,7 +50,7 @@ class Passes:
             The sums by term, shape (2, terms).
         """
         threads = self.cutter.threads()
-        groups = grouped(chunks, threads)
+        groups = self.cutter.groups(tuple(chunks), threads)
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
