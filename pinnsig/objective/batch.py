@@ -19,7 +19,8 @@ from pinnsig.model.fields import features_of
 from pinnsig.networks import FFNN, Stack
 from pinnsig.objective.blocks import BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
-from pinnsig.objective.loss import Evaluation, Objective, evaluation
+from pinnsig.objective.evaluation import Evaluation, evaluation
+from pinnsig.objective.loss import Objective
 from pinnsig.objective.residuals import Evaluator
 from pinnsig.objective.weights import Weights
 

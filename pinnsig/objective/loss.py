@@ -1,13 +1,10 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.errors import TrainingError
 from pinnsig.core.parameters import FlatParameters
 from pinnsig.derivatives import Engine, choose_engine
@@ -16,26 +13,11 @@ from pinnsig.model import Model
 from pinnsig.model.fields import fields_at
 from pinnsig.objective.blocks import Block, BoundTerms, make_blocks
 from pinnsig.objective.chunks import Chunk
+from pinnsig.objective.evaluation import Evaluation, GradientEvaluation, evaluation
 from pinnsig.objective.passes import Passes
 from pinnsig.objective.residuals import Cotangents, Residuals
 from pinnsig.objective.weights import Weights, term_weights
 from pinnsig.problem import Sites
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What an evaluation gives.
-
-    Attributes:
-        loss: shape (), with the weights that the evaluation was given.
-        terms: mean squares without weights, shape (terms,).
-        sizes: where points are weighted, the 2-norms over the equations of the residuals at the
-            collocation points, shape (N,), overwritten by the next evaluation.
-    """
-
-    loss: Tensor
-    terms: Tensor
-    sizes: Tensor | None = None
 
 
 class Objective:
@@ -93,7 +75,7 @@ class Objective:
         self.evaluations = 0
         zeros = torch.zeros_like(self.means).repeat(2, 1)
         self.passes = Passes(model, engine, self.blocks, zeros)
-        self._works: dict[bool, _Work] = {}  # by whether points are weighted
+        self._works: dict[bool, GradientEvaluation] = {}  # by whether points are weighted
 
     @property
     def notices(self) -> list[str]:
@@ -126,9 +108,8 @@ class Objective:
         self.evaluations += 1
         weighted = weights.points is not None
         if weighted not in self._works:
-            self._works[weighted] = _Work(self, weights)
-        work = self._works[weighted]
-        return evaluation(work(weights), weights, work.sizes)
+            self._works[weighted] = GradientEvaluation(self, weights)
+        return self._works[weighted](weights)
 
     @torch.no_grad()
     def losses(self, weights: Weights | None = None) -> Evaluation:
@@ -243,31 +224,3 @@ class Objective:
             return both, pulled
 
         return self.passes.run(gradient, chunks, take) * self.means
-
-
-def evaluation(found: Tensor, weights: Weights, sizes: Tensor | None = None) -> Evaluation:
-    """What mean squares, shape (2, terms), mean; see `Objective.mean_squares`."""
-    return Evaluation((weights.terms * found[1]).sum(), found[0], sizes)
-
-
-class _Work:
-    """An evaluation with its gradient, whose arguments have fixed places: a GPU can replay it."""
-
-    def __init__(self, objective: Objective, like: Weights) -> None:
-        points = None if like.points is None else like.points.clone()
-        self.weights = Weights(like.terms.clone(), points)
-        self.sizes = None if points is None else torch.zeros_like(points)
-        self.objective = weakref.proxy(objective)  # which holds this
-        self.recorded = GraphedCallable(self._run, like.terms.device)
-
-    def _run(self) -> Tensor:
-        o = self.objective
-        return o.mean_squares(o.flat.gradient, o.chunks(), self.weights, self.sizes)
-
-    def __call__(self, weights: Weights) -> Tensor:
-        self.weights.terms.copy_(weights.terms)
-        if self.weights.points is not None and weights.points is not None:
-            self.weights.points.copy_(weights.points)
-        found = self.recorded()
-        assert found is not None
-        return found
