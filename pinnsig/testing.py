@@ -22,7 +22,7 @@ from pinnsig.model.evaluation import reference_values
 from pinnsig.model.fields import features_of, input_count, record
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, expressions
-from pinnsig.problem import Problem, Sites
+from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.sampling import Counts, draw_sites
 
 
@@ -63,14 +63,14 @@ class ProblemChecks:
         unit = np.random.default_rng(0).random((200, problem.domain.dimensions))
         points = problem.domain.place(self.margin + (1 - 2 * self.margin) * unit)
         for name, (residuals, size) in self._on_solution(
-            problem, {"residual": Sites(points)}
+            problem, {INTERIOR: Sites(points)}
         ).items():
             assert residuals.abs().max() <= self.residual_tolerance * size, name
 
     def test_solution_meets_the_conditions(self) -> None:
         """Every condition holds for the solution."""
         problem = self._with_solution(whole=True)
-        sites = {name: s for name, s in self._sites(problem).items() if name != "residual"}
+        sites = {name: s for name, s in self._sites(problem).items() if name != INTERIOR}
         for name, (residuals, _) in self._on_solution(problem, sites).items():
             assert residuals.abs().max() <= self.condition_tolerance, name
 
@@ -97,7 +97,7 @@ class ProblemChecks:
         """Every partial is the slope of the one below it."""
         objective = self._objective(torch.float64)
         problem, network = objective.model.problem, objective.model.network
-        block = objective.blocks[0]
+        block = objective.interior
         points, plan = block.points[:5], block.plan
 
         def table(at: Tensor) -> Tensor:

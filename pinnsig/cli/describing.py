@@ -13,7 +13,7 @@ from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.core.errors import ProblemError
 from pinnsig.model.fields import guarded
 from pinnsig.objective import make_blocks
-from pinnsig.problem import Choice, Coefficient, Problem, problem_class, problem_entries
+from pinnsig.problem import INTERIOR, Choice, Coefficient, Problem, problem_class, problem_entries
 from pinnsig.run.building import build_initializer
 from pinnsig.run.settings import Settings, check_settings
 from pinnsig.sampling import Counts, draw_sites
@@ -101,7 +101,7 @@ def _term_groups(problem: Problem) -> dict[str, str]:
     blocks = make_blocks(problem, sites, torch.zeros((), dtype=torch.float64))
     conditions = problem.terms()
     return {
-        term: conditions[block.name].group if block.name in conditions else "residual"
+        term: conditions[block.name].group if block.name in conditions else INTERIOR
         for block in blocks
         for term in block.terms
     }

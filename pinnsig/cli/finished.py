@@ -20,6 +20,7 @@ from pinnsig.core.paths import user_path
 from pinnsig.model.evaluation import compare
 from pinnsig.objective import Objective
 from pinnsig.plots import epochs_figure, save_figure
+from pinnsig.problem import INTERIOR
 from pinnsig.run.building import build
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.figures import draw_figures, draw_initial_activations
@@ -64,7 +65,7 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     objective = Objective(trained.model, "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)
     paths = draw_figures(directory, compare(trained.model), residuals, objective)
-    points = torch.as_tensor(sites["residual"].points).to(next(start.parameters()))
+    points = torch.as_tensor(sites[INTERIOR].points).to(next(start.parameters()))
     for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)
 

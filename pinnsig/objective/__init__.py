@@ -2,7 +2,8 @@
 
 from pinnsig.objective.blocks import Block, BoundTerms, expressions, make_blocks
 from pinnsig.objective.dependence import check_learned
-from pinnsig.objective.loss import Evaluation, Objective
+from pinnsig.objective.evaluation import Evaluation
+from pinnsig.objective.loss import Objective
 from pinnsig.objective.weights import Weights
 
 __all__ = [

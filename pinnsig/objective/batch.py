@@ -18,8 +18,9 @@ from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of
 from pinnsig.networks import FFNN, Stack
 from pinnsig.objective.blocks import BoundTerms
-from pinnsig.objective.chunks import Chunk, Cutter, grouped
-from pinnsig.objective.loss import Evaluation, Objective, evaluation
+from pinnsig.objective.chunks import Chunk, Cutter
+from pinnsig.objective.evaluation import Evaluation, evaluation
+from pinnsig.objective.loss import Objective
 from pinnsig.objective.residuals import Evaluator
 from pinnsig.objective.weights import Weights
 
@@ -130,7 +131,7 @@ class Batch:
         places = {block.name: place for place, block in enumerate(first.blocks)}
         self.means = first.means
         joined = [self._joined(chunk, places[chunk.block.name]) for chunk in cutter.chunks()]
-        self.groups = grouped(joined, self.threads)
+        self.groups = cutter.groups(tuple(joined), self.threads)
         self.recorded = GraphedCallable(self._run, self.values.device)
 
     def evaluate(self, weights: Sequence[Weights]) -> list[Evaluation]:
@@ -193,4 +194,4 @@ class Batch:
         if table is not None:
             carried.add_gradient(table, slopes, ())
         sums = values.square().sum(2, dtype=factors.dtype).T
-        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+        return block.by_term(sums)

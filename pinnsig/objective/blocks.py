@@ -11,9 +11,10 @@ from torch import Tensor
 from pinnsig.core.errors import ProblemError
 from pinnsig.derivatives import Jet, Plan, Symbol
 from pinnsig.model.fields import record
-from pinnsig.objective.pointwise import StandIns, check_inputs, check_pointwise, domain_points
+from pinnsig.objective.pointwise import check_inputs, check_pointwise
+from pinnsig.objective.standins import StandIns, domain_points
 from pinnsig.problem import Condition, Problem, Sites
-from pinnsig.problem.condition import GROUPS, real_tensor, results_by_name
+from pinnsig.problem.condition import GROUPS, INTERIOR, real_tensor, results_by_name
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
 """Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
@@ -39,7 +40,21 @@ class Block:
     notice: str = ""
 
     def __len__(self) -> int:
-        return len(self.points)
+        return self.points.shape[0]
+
+    @property
+    def is_interior(self) -> bool:
+        """Whether its points are the collocation points, and its residuals the PDE's own."""
+        return self.name == INTERIOR
+
+    @property
+    def residual_terms(self) -> tuple[str, ...]:
+        """The term of each of its residuals."""
+        return self.terms if self.is_interior else self.terms * self.residuals
+
+    def by_term(self, sums: Tensor) -> Tensor:
+        """From sums by residual, shape (..., residuals), to those by term, (..., terms)."""
+        return sums if self.is_interior else sums.sum(-1, keepdim=True)
 
     @property
     def rows(self) -> int:
@@ -104,7 +119,7 @@ def make_blocks(
             for name, residual, _ in expressions(problem, conditions)
             if name in known
         ]
-    for term in blocks[0].terms if blocks else ():
+    for term in (term for block in blocks if block.is_interior for term in block.terms):
         if term in GROUPS:
             raise ProblemError(f"a residual is named {term!r}, as a group of conditions is: rename")
     names = [term for block in blocks for term in block.terms]
@@ -127,7 +142,7 @@ def _make_block(
     )
     if not result:
         raise ProblemError(f"{type(problem).__name__}: {what} gives nothing")
-    terms = tuple(result) if name == "residual" else (name,)
+    terms = tuple(result) if name == INTERIOR else (name,)
     short = any(r.dtype != like.dtype and _is_rounded(r) for r in result.values())
     notice = (
         f"{type(problem).__name__}: {what} is computed with 7 digits (torch.float32) where others "
@@ -153,14 +168,14 @@ def _checked_block(
 
 
 def _words(name: str) -> str:
-    return name if name == "residual" else f"condition {name!r}"
+    return name if name == INTERIOR else f"condition {name!r}"
 
 
 def expressions(
     problem: Problem, conditions: Mapping[str, Condition]
 ) -> Iterator[tuple[str, Residual, int]]:
     """Name, residual and stride of every block of a problem."""
-    yield "residual", functools.partial(_pde_residual, problem), 1
+    yield INTERIOR, functools.partial(_pde_residual, problem), 1
     for name, condition in conditions.items():
         yield name, _condition_residual(condition, name), condition.stride
 

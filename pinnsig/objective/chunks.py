@@ -40,7 +40,7 @@ class Chunk:
     def __len__(self) -> int:
         return self.span.stop - self.span.start
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """Work in it, in arbitrary units."""
         return len(self.block.plan) * len(self)
@@ -86,22 +86,31 @@ class Cutter:
         self.cpu = parameters[0].device.type == "cpu"
         self.width = max((p.shape[0] for p in matrices), default=1)
         self.layers = max(len(matrices), 1)
-        self._cuts: dict[int, list[Chunk]] = {}
+        self.rows = sum(len(block.plan) * len(block) for block in blocks)
+        self._cuts: dict[int, tuple[Chunk, ...]] = {}
+        self._groups: dict[tuple[Chunk, ...], list[list[Chunk]]] = {}
 
     def threads(self) -> int:
         """How many threads share the work: as many as torch uses, but fewer for little work."""
         if not self.cpu:
             return 1
-        rows = sum(len(block.plan) * len(block) for block in self.blocks)
-        work = self.members * rows * self.width * self.layers
+        work = self.members * self.rows * self.width * self.layers
         return min(torch.get_num_threads(), 1 + work // ELEMENTS_PER_THREAD)
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> tuple[Chunk, ...]:
         """All points in chunks, small enough, and no fewer than there are threads."""
         threads = self.threads()
         if threads not in self._cuts:
-            self._cuts[threads] = list(self._cut(threads))
+            self._cuts[threads] = tuple(self._cut(threads))
         return self._cuts[threads]
+
+    def groups(self, chunks: tuple[Chunk, ...], threads: int) -> list[list[Chunk]]:
+        """The same chunks in groups of about the same work, which depend on the threads' number."""
+        if chunks not in self._groups:
+            groups = 1 if threads == 1 else GROUPS_PER_THREAD * threads
+            dealt = balance([chunk.cost for chunk in chunks], groups)
+            self._groups[chunks] = [[chunks[i] for i in group] for group in dealt if group]
+        return self._groups[chunks]
 
     def _cut(self, threads: int) -> list[Chunk]:
         layers = min(self.layers, LAYERS_CPU) if self.cpu else self.layers
@@ -116,10 +125,3 @@ class Cutter:
                 found.append(Chunk(block, slice(start, min(start + length, len(block))), terms))
             first = terms.stop
         return found
-
-
-def grouped(chunks: Sequence[Chunk], threads: int) -> list[list[Chunk]]:
-    """Return chunks in groups of about the same work, which depend on the number of threads."""
-    groups = 1 if threads == 1 else GROUPS_PER_THREAD * threads
-    dealt = balance([chunk.cost for chunk in chunks], groups)
-    return [[chunks[i] for i in group] for group in dealt if group]

@@ -45,7 +45,7 @@ def check_learned(objective: Objective) -> None:
         for block in blocks:
             slopes = [_slopes(model.problem, name, block, three) for three in values]
             if all(slope.is_cut for slope in slopes):
-                what = "the residual" if block.name == "residual" else f"condition {block.name!r}"
+                what = "the residual" if block.is_interior else f"condition {block.name!r}"
                 raise ProblemError(
                     f"{name} is learned, but {what} (or its ansatz or features) reads its value as "
                     "a plain number, which no gradient reaches: keep it a tensor, without float(), "

@@ -1,40 +1,23 @@
 """The loss: named mean squares over points, weighted and summed, with its gradient."""
 
-import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from pinnsig.core.cuda_graphs import GraphedCallable
+from pinnsig.core.errors import TrainingError
 from pinnsig.core.parameters import FlatParameters
 from pinnsig.derivatives import Engine, choose_engine
 from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
 from pinnsig.model import Model
 from pinnsig.model.fields import fields_at
-from pinnsig.objective.blocks import BoundTerms, make_blocks
+from pinnsig.objective.blocks import Block, BoundTerms, make_blocks
 from pinnsig.objective.chunks import Chunk
+from pinnsig.objective.evaluation import Evaluation, GradientEvaluation, evaluation
 from pinnsig.objective.passes import Passes
 from pinnsig.objective.residuals import Cotangents, Residuals
 from pinnsig.objective.weights import Weights, term_weights
 from pinnsig.problem import Sites
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What an evaluation gives.
-
-    Attributes:
-        loss: shape (), with the weights that the evaluation was given.
-        terms: mean squares without weights, shape (terms,).
-        sizes: where points are weighted, the 2-norms over the equations of the residuals at the
-            collocation points, shape (N,), overwritten by the next evaluation.
-    """
-
-    loss: Tensor
-    terms: Tensor
-    sizes: Tensor | None = None
 
 
 class Objective:
@@ -92,7 +75,7 @@ class Objective:
         self.evaluations = 0
         zeros = torch.zeros_like(self.means).repeat(2, 1)
         self.passes = Passes(model, engine, self.blocks, zeros)
-        self._works: dict[bool, _Work] = {}  # by whether points are weighted
+        self._works: dict[bool, GradientEvaluation] = {}  # by whether points are weighted
 
     @property
     def notices(self) -> list[str]:
@@ -105,32 +88,51 @@ class Objective:
         return [notice for notice in (*code, *self.passes.notices, *found) if notice]
 
     @property
+    def interior(self) -> Block:
+        """The collocation points, with the PDE's own residuals."""
+        return next(block for block in self.blocks if block.is_interior)
+
+    @property
     def rows(self) -> int:
         """How many residuals there are in all."""
         return sum(block.rows for block in self.blocks)
 
     def evaluate(self, weights: Weights | None = None) -> Evaluation:
-        """The loss at the present parameters; its gradient goes to `flat.gradient`."""
+        """The loss at the present parameters; its gradient goes to `flat.gradient`.
+
+        Raises:
+            TrainingError: the model's parameters have got another type or device since.
+        """
         weights = weights or self.weights
+        self._check_place()
         self.evaluations += 1
         weighted = weights.points is not None
         if weighted not in self._works:
-            self._works[weighted] = _Work(self, weights)
-        work = self._works[weighted]
-        return evaluation(work(weights), weights, work.sizes)
+            self._works[weighted] = GradientEvaluation(self, weights)
+        return self._works[weighted](weights)
 
     @torch.no_grad()
     def losses(self, weights: Weights | None = None) -> Evaluation:
         """The loss at the present parameters, without its gradient and not counted."""
         weights = weights or self.weights
+        self._check_place()
         return evaluation(self.mean_squares(None, self.chunks(), weights), weights)
+
+    def _check_place(self) -> None:
+        if self.flat.deserted:
+            parameter = self.flat.parameters[0]
+            raise TrainingError(
+                f"this objective was made when its model was {self.flat.values.dtype} on "
+                f"{self.flat.values.device}, and that is moved to {parameter.dtype} on "
+                f"{parameter.device}: make the objective anew"
+            )
 
     def rebuild(
         self, sites: Mapping[str, Sites] | None = None, dtype: torch.dtype | None = None
     ) -> "Objective":
         """The same loss of the same model at other points, or in another precision.
 
-        The model changes with it; this objective is not to be used any more.
+        With another precision the model changes, and this objective can be used no more.
         """
         if dtype is not None:
             self.model.to(dtype)
@@ -150,7 +152,7 @@ class Objective:
         Returns:
             Shape (N,).
         """
-        bound, block = BoundTerms.of(self.model.bound()), self.blocks[0]
+        bound, block = BoundTerms.of(self.model.bound()), self.interior
         problem, residual = bound.problem, bound.residuals[block.name]
         sizes = []
         for part in points.to(self.flat.values).split(self.chunks()[0].span.stop):
@@ -180,7 +182,7 @@ class Objective:
                 found.append(block.name)
         return found
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> tuple[Chunk, ...]:
         """All points, cut as they are evaluated."""
         return self.passes.cutter.chunks()
 
@@ -208,7 +210,7 @@ class Objective:
             chunk: Chunk, residuals: Residuals, backward: bool
         ) -> tuple[Tensor, Cotangents | None]:
             own = factors[chunk.terms].expand(residuals.count)
-            if weights.points is None or chunk.block is not self.blocks[0]:
+            if weights.points is None or not chunk.block.is_interior:
                 squares, found = residuals.squares(own, backward)
                 return squares.expand(2, -1), found
             values = residuals.values
@@ -222,31 +224,3 @@ class Objective:
             return both, pulled
 
         return self.passes.run(gradient, chunks, take) * self.means
-
-
-def evaluation(found: Tensor, weights: Weights, sizes: Tensor | None = None) -> Evaluation:
-    """What mean squares, shape (2, terms), mean; see `Objective.mean_squares`."""
-    return Evaluation((weights.terms * found[1]).sum(), found[0], sizes)
-
-
-class _Work:
-    """An evaluation with its gradient, whose arguments have fixed places: a GPU can replay it."""
-
-    def __init__(self, objective: Objective, like: Weights) -> None:
-        points = None if like.points is None else like.points.clone()
-        self.weights = Weights(like.terms.clone(), points)
-        self.sizes = None if points is None else torch.zeros_like(points)
-        self.objective = weakref.proxy(objective)  # which holds this
-        self.recorded = GraphedCallable(self._run, like.terms.device)
-
-    def _run(self) -> Tensor:
-        o = self.objective
-        return o.mean_squares(o.flat.gradient, o.chunks(), self.weights, self.sizes)
-
-    def __call__(self, weights: Weights) -> Tensor:
-        self.weights.terms.copy_(weights.terms)
-        if self.weights.points is not None and weights.points is not None:
-            self.weights.points.copy_(weights.points)
-        found = self.recorded()
-        assert found is not None
-        return found

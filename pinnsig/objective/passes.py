@@ -10,7 +10,7 @@ from pinnsig.derivatives import Engine, ForwardPass
 from pinnsig.model import Model
 from pinnsig.model.fields import features_of
 from pinnsig.objective.blocks import Block, BoundTerms
-from pinnsig.objective.chunks import Chunk, Cutter, grouped
+from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.residuals import Cotangents, Evaluator, Residuals
 
 Take = Callable[[Chunk, Residuals, bool], tuple[Tensor, Cotangents | None]]
@@ -50,7 +50,7 @@ class Passes:
             The sums by term, shape (2, terms).
         """
         threads = self.cutter.threads()
-        groups = grouped(chunks, threads)
+        groups = self.cutter.groups(tuple(chunks), threads)
         coefficients = self.model.coefficients()
         # the threads stop at these; what lies behind them belongs to no single thread
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
@@ -103,7 +103,7 @@ class Passes:
         sums, found = take(chunk, residuals, slope is not None)
         if slope is not None and found is not None:
             _add(found, carried, known, slope)
-        return sums if block.name == "residual" else sums.sum(1, keepdim=True)
+        return block.by_term(sums)
 
     def _chain(self, gradient: Tensor, coefficients: dict[str, Tensor]) -> None:
         """From slopes in the learned coefficients, last in the vector, to those in parameters."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.problem import Condition
+from pinnsig.problem import INTERIOR, Condition
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def term_weights(
     Raises:
         SettingsError: a name that is neither a term nor a group here, or a weight out of range.
     """
-    groups = {name: conditions[name].group if name in conditions else "residual" for name in names}
+    groups = {name: conditions[name].group if name in conditions else INTERIOR for name in names}
     known = list(dict.fromkeys([*names, *groups.values()]))
     for name, weight in given.items():
         if name not in known:

@@ -3,7 +3,7 @@
 from pinnsig.geometry import Box, Face
 from pinnsig.problem.base import Problem
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
-from pinnsig.problem.condition import Condition, Sites
+from pinnsig.problem.condition import INTERIOR, Condition, Sites
 from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Robin
 from pinnsig.problem.faces import On
 from pinnsig.problem.periodic import Periodic
@@ -20,6 +20,7 @@ from pinnsig.problem.registry import (
 )
 
 __all__ = [
+    "INTERIOR",
     "Box",
     "Choice",
     "Coefficient",

@@ -12,7 +12,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Box
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
-from pinnsig.problem.condition import GROUPS, Condition
+from pinnsig.problem.condition import GROUPS, INTERIOR, Condition
 from pinnsig.problem.definition import check_definition
 
 
@@ -177,7 +177,7 @@ class Problem:
         named: dict[str, Condition] = {}
         for condition in conditions:
             name = condition.name or _automatic_name(condition, groups, named)
-            if name in named or name == "residual":
+            if name in named or name == INTERIOR:
                 raise ProblemError(f"two terms are named {name!r}: give a condition another name=")
             if name in GROUPS and name != condition.group:
                 raise ProblemError(

@@ -17,6 +17,9 @@ from pinnsig.core.names import parse_quantity
 from pinnsig.geometry import Box, Face
 from pinnsig.problem.binding import call_by_name, needed_names
 
+INTERIOR = "residual"
+"""The name under which the collocation points and the PDE's own residuals stand."""
+
 GROUPS = ("initial", "boundary", "data")
 """What conditions belong to; the first two have a count of points each."""
 

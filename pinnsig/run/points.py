@@ -14,7 +14,7 @@ from torch import Tensor
 from pinnsig.core.errors import ProblemError
 from pinnsig.model.fields import record
 from pinnsig.objective import expressions
-from pinnsig.problem import Problem, Sites
+from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.run.building import run_sites
 from pinnsig.run.checkpoints import read_tensors, write_tensors
 from pinnsig.run.directory import RunDirectory
@@ -101,7 +101,7 @@ def condition_values(problem: Problem, sites: Mapping[str, Sites], device: str =
     dtype = torch.float32 if device.startswith("mps") else torch.float64
     found = {}
     for name, residual, _ in expressions(problem, problem.terms()):
-        if name == "residual" or name not in sites:
+        if name == INTERIOR or name not in sites:
             continue
         own = sites[name]
         points = torch.tensor(own.points[:CHECKED], dtype=dtype, device=device)

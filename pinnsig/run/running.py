@@ -153,7 +153,7 @@ class Run:
             self._write_config(directory)
             drawn.save(directory)
             if self.options.figures:
-                points = trainer.objective.blocks[0].points
+                points = trainer.objective.interior.points
                 draw_initial_activations(directory, parts.model, points, self.notices.append)
             return (yield from self._train(directory, first))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pinnsig.core.errors import SamplingError
 from pinnsig.core.memory import require
-from pinnsig.problem import Condition, Problem, Sites
+from pinnsig.problem import INTERIOR, Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, split_evenly
 from pinnsig.sampling.samplers import Array, sampler_function
 
@@ -67,7 +67,7 @@ def draw_sites(
             raise SamplingError(f"term {term!r}: its group {condition.group!r} has no count")
 
     inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
-    sites = {"residual": inside}
+    sites = {INTERIOR: inside}
     for term, condition in terms.items():
         share = shares.get(term, 0)
         if share or condition.group == "data":  # data bring points of their own
@@ -90,7 +90,7 @@ def draw_inside(
     _checked_integer(seed, "seed", 0)
     _checked_integer(draw_number, "draw number", 0)
     _require_memory(problem, count)
-    draw = _stream("residual", sampler, seed, draw_number)
+    draw = _stream(INTERIOR, sampler, seed, draw_number)
     return Sites(problem.domain.place(draw(count, problem.domain.dimensions)))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.objective import Objective
-from pinnsig.problem import Sites
+from pinnsig.problem import INTERIOR, Sites
 
 Array = NDArray[np.float64]
 Draw = Callable[[int], dict[str, Sites]]
@@ -84,7 +84,7 @@ class ResidualBased(NewPoints):
 
     def __call__(self, objective: Objective, number: int) -> dict[str, Sites]:
         """See `NewPoints`."""
-        present = objective.sites["residual"].points
+        present = objective.sites[INTERIOR].points
         count = self.added or len(present)
         candidates = self.candidates or 10 * count
         if candidates < count:
@@ -98,7 +98,7 @@ class ResidualBased(NewPoints):
         points = pool[chosen]
         if self.added:
             points = np.concatenate([present, points])
-        return {**objective.sites, "residual": replace(objective.sites["residual"], points=points)}
+        return {**objective.sites, INTERIOR: replace(objective.sites[INTERIOR], points=points)}
 
 
 def choose(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pinnsig.activations import Tanh
-from pinnsig.core.errors import ProblemError, SettingsError
+from pinnsig.core.errors import ProblemError, SettingsError, TrainingError
 from pinnsig.derivatives import JetsEngine, NestedEngine
 from pinnsig.initializers import Xavier
 from pinnsig.model import Model
@@ -229,3 +229,43 @@ def test_periodic_points_stay_together():
     x = block.points[:, 0]
     assert np.array_equal(x.numpy().reshape(-1, 2), np.tile([0.0, 1.0], (len(x) // 2, 1)))
     assert isinstance(draw_sites(Heat(), Counts(5, 4, 8), "lhs", 0)["residual"], Sites)
+
+
+def slopes(made, places):
+    """Central differences of the loss along some parameters."""
+    found = []
+    for i in places:
+        kept, losses = float(made.flat.values[i]), []
+        for step in (1e-6, -1e-6):
+            made.flat.values[i] = kept + step
+            losses.append(float(made.losses().loss))
+        made.flat.values[i] = kept
+        found.append((losses[0] - losses[1]) / 2e-6)
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def test_objectives_of_one_model_share_its_parameters_and_have_a_gradient_each():
+    first = objective(Heat())
+    sites = draw_sites(Heat(), Counts(20, 6, 6), "lhs", seed=1)
+    second = Objective(first.model, NestedEngine(), sites)
+    places = [0, 7, len(first.flat) - 1]
+    for mover in (first, second):
+        mover.flat.values += 0.01  # is seen by both
+        for made in (first, second):
+            made.evaluate()
+        for made in (first, second):
+            torch.testing.assert_close(made.flat.gradient[places], slopes(made, places),
+                                       rtol=1e-5, atol=1e-8)  # fmt: skip
+    assert not torch.equal(first.flat.gradient, second.flat.gradient)
+    flat = torch.cat([p.detach().flatten() for p in first.model.parameters()])
+    assert torch.equal(flat, first.flat.values)
+    assert torch.equal(flat, second.flat.values)
+
+
+def test_an_objective_whose_model_has_moved_says_so():
+    made = objective(Heat())
+    other = made.rebuild(dtype=torch.float32)
+    other.evaluate()
+    for ask in (made.evaluate, made.losses):
+        with pytest.raises(TrainingError, match="float64 on cpu, and that is moved to .*float32"):
+            ask()

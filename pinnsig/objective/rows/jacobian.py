@@ -63,9 +63,8 @@ def jacobian_blocks(
     first = 0
     for block in objective.blocks:
         count, length = block.residuals, len(block) // block.stride
-        terms = block.terms if block.name == "residual" else block.terms * count
         of_points = objective.flat.values.new_ones(length)
-        if weights.points is not None and block is objective.blocks[0]:
+        if weights.points is not None and block.is_interior:
             of_points = weights.points.square()
         step = max(rows // count, 1)
         apart = 1 if sample is None else math.ceil(length / sample)
@@ -74,7 +73,7 @@ def jacobian_blocks(
             span = slice(start * block.stride, stop * block.stride)
             into = None if out is None else out[: count * (stop - start)]
             found = (part.chunk(count) for part in residual_jacobian(objective, block, span, into))
-            for i, (term, r, jacobian) in enumerate(zip(terms, *found, strict=True)):
+            for i, (term, r, jacobian) in enumerate(zip(block.residual_terms, *found, strict=True)):
                 place = slice(first + i * length + start, first + i * length + stop)
                 scale = factors[term] / length * of_points[start:stop]
                 yield Rows(term, place, r, jacobian, scale)

@@ -74,7 +74,7 @@ class LeastSquares:
         """Roots of the weights of a chunk's residuals, shape (residuals, 1) or (residuals, M)."""
         of_terms = (self.weights.terms * self.objective.means)[chunk.terms].sqrt()
         scales = of_terms.expand(chunk.block.residuals).to(chunk.points).unsqueeze(1)
-        if self.weights.points is None or chunk.block is not self.objective.blocks[0]:
+        if self.weights.points is None or not chunk.block.is_interior:
             return scales
         return scales * self.weights.points[chunk.span]
 

@@ -98,7 +98,7 @@ def linearise(objective: Objective, basis: Basis) -> LinearModel:
             parts.append((residual.view(shape), rows.view(*shape, rows.shape[1])))
         residuals, jacobians = zip(*parts, strict=True)
         blocks.append((torch.cat(residuals, 1).flatten(), torch.cat(jacobians, 1).flatten(0, 1)))
-        own = block.terms if block.name == "residual" else block.terms * block.residuals
+        own = block.residual_terms
         terms += [names.index(term) for term in own for _ in range(len(block) // block.stride)]
     residual, rows = (torch.cat(part) for part in zip(*blocks, strict=True))
     return LinearModel(residual, rows, torch.tensor(terms, device=residual.device))

@@ -10,6 +10,7 @@ from torch import Tensor
 from pinnsig.model import Model
 from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
+from pinnsig.problem import INTERIOR
 from pinnsig.run.judging.correction import (
     Basis,
     LinearModel,
@@ -65,13 +66,13 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     problem = model.problem
     generator = stream(seed, "estimate")
     outputs, parameters = len(problem.outputs), len(objective.flat)
-    inside = len(sites["residual"].points)
+    inside = len(sites[INTERIOR].points)
     width = max(int(min(FEATURES, PER_POINT * inside) / outputs), 10)
     tangents = min(parameters, TANGENTS)
     count = int(POINTS * (tangents + outputs * (width + 1)))
     count = max(min(count, int(CELLS / parameters)), 200)
     pool = independent_sites(problem, sites, counts_like(sites, problem, 8 * count), seed, 1)
-    points = pool["residual"].points
+    points = pool[INTERIOR].points
     sizes = objective.residual_sizes(torch.as_tensor(points)).double().cpu().numpy()
     if not np.isfinite(sizes).all():
         return None
@@ -136,7 +137,7 @@ def _scaled(
     factors = used / torch.bincount(rows.terms, minlength=len(used))
     weights = factors[rows.terms]
     at = torch.as_tensor(importance).to(weights)
-    inside = own.blocks[0].residuals
+    inside = own.interior.residuals
     weights[: inside * len(at)] *= at.repeat(inside)
     return rows.scaled(weights.sqrt())
 

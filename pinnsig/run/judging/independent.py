@@ -8,7 +8,7 @@ import torch
 
 from pinnsig.objective import Objective, Weights
 from pinnsig.objective.rows import LeastSquares
-from pinnsig.problem import Sites
+from pinnsig.problem import INTERIOR, Sites
 from pinnsig.run.judging.points import Array, climb, counts_like, independent_sites
 
 TIMES, LEAST, MOST = 4, 1000, 100_000  # collocation points: of training's, and in all
@@ -65,7 +65,7 @@ def judge_residuals(objective: Objective, trained: dict[str, float], seed: int) 
         seed: of the run; the points are a function of it.
     """
     model, sites = objective.model, objective.sites
-    count = min(max(TIMES * len(sites["residual"].points), LEAST), MOST)
+    count = min(max(TIMES * len(sites[INTERIOR].points), LEAST), MOST)
     counts = counts_like(sites, model.problem, count)
     drawn = independent_sites(model.problem, sites, counts, seed, 0)
     uniform = Objective(model, objective.engine_name, drawn)
@@ -73,15 +73,15 @@ def judge_residuals(objective: Objective, trained: dict[str, float], seed: int) 
     terms = {
         part.term: _summary(part, found, trained, model.problem.domain.names) for part in found
     }
-    inside = [part for part in found if part.term in uniform.blocks[0].terms]
-    points = [drawn["residual"].points]
+    inside = [part for part in found if part.term in uniform.interior.terms]
+    points = [drawn[INTERIOR].points]
     sizes = [np.sqrt(np.sum([part.values**2 for part in inside], axis=0))]
     if np.isfinite(sizes[0]).all():
         for around, heights in climb(uniform, points[0], sizes[0], seed):
             points.append(around)
             sizes.append(np.where(np.isfinite(heights), heights, np.nan))
         near = Objective(
-            model, objective.engine_name, {"residual": Sites(np.concatenate(points[1:]))}
+            model, objective.engine_name, {INTERIOR: Sites(np.concatenate(points[1:]))}
         )
         for part in residuals_by_term(near):
             _raise(terms[part.term], part, model.problem.domain.names)
@@ -96,9 +96,8 @@ def residuals_by_term(objective: Objective) -> list[Residuals]:
     values = plain.residuals().double().cpu().numpy()
     found, start = [], 0
     for block in objective.blocks:
-        own = block.terms if block.name == "residual" else block.terms * block.residuals
         points = block.points[:: block.stride].double().cpu().numpy()
-        for term in own:
+        for term in block.residual_terms:
             part = values[start : start + len(points)] * np.sqrt(len(points))
             found.append(Residuals(term, points, part))
             start += len(points)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from pinnsig.objective import Objective
-from pinnsig.problem import Problem, Sites
+from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.sampling import Counts, draw_sites
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ def counts_like(sites: Mapping[str, Sites], problem: Problem, count: int) -> Cou
     for name, condition in problem.terms().items():
         if name in sites and condition.group in groups:
             groups[condition.group] += len(sites[name].points)
-    inside = len(sites["residual"].points)
+    inside = len(sites[INTERIOR].points)
     few = {
         name: n and max(n, min(4 * n, n * count // inside, count // 4))
         for name, n in groups.items()
@@ -108,4 +108,4 @@ def climb(
 
 def moved(sites: Mapping[str, Sites], inside: Array) -> dict[str, Sites]:
     """Return the same points but for the collocation points."""
-    return {**sites, "residual": replace(sites["residual"], points=inside)}
+    return {**sites, INTERIOR: replace(sites[INTERIOR], points=inside)}

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.objective import Objective, Weights
-from pinnsig.problem import Sites
+from pinnsig.problem import INTERIOR, Sites
 from pinnsig.training.weighting.base import Weighting
 
 
@@ -45,7 +45,7 @@ class Attention(Weighting):
 
     def start(self, objective: Objective) -> Weights:
         """See `Weighting.start`."""
-        points, sites = objective.blocks[0].points, objective.sites["residual"]
+        points, sites = objective.interior.points, objective.sites[INTERIOR]
         if self.factors is None or sites is not self.sites:
             self.factors = points.new_full((len(points),), self.first)
         self.sites, self.factors = sites, self.factors.to(points)
@@ -71,6 +71,6 @@ class Attention(Weighting):
 
     def load(self, state: dict[str, Any], objective: Objective) -> None:
         """See `Weighting.load`."""
-        like = objective.blocks[0].points
-        self.sites = objective.sites["residual"]
+        like = objective.interior.points
+        self.sites = objective.sites[INTERIOR]
         self.factors = state["factors"].to(like, copy=True)
