@@ -4,8 +4,6 @@ A partial is named by its multi-index alpha: its order in each coordinate, so th
 coordinates (x, t) has alpha = (2, 1).
 """
 
-import itertools
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +11,8 @@ from functools import cached_property, lru_cache
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.core.names import Alpha, parse_partial, partial_name
+from pinnsig.derivatives.multi_indices import below
+from pinnsig.derivatives.product_rule import ProductTerm, leibniz, product_terms
 
 __all__ = [
     "MAX_PARTIAL_ORDER",
@@ -28,11 +28,6 @@ __all__ = [
 
 MAX_PARTIAL_ORDER = 4
 """Highest order of a partial; the weights' gradient then needs f's fifth derivative."""
-
-
-def below(alpha: Alpha) -> Iterator[Alpha]:
-    """Every multi-index beta <= alpha, alpha itself included."""
-    return itertools.product(*(range(k + 1) for k in alpha))
 
 
 @dataclass(frozen=True)
@@ -73,19 +68,6 @@ def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
         yield [[first], *blocks]
         for i, block in enumerate(blocks):
             yield [*blocks[:i], [first, *block], *blocks[i + 1 :]]
-
-
-@lru_cache(maxsize=4096)
-def leibniz(alpha: Alpha) -> tuple[tuple[float, Alpha, Alpha], ...]:
-    """The terms (coefficient, beta, alpha - beta) of d^alpha (a b)."""
-    return tuple(
-        (
-            float(math.prod(map(math.comb, alpha, beta))),
-            beta,
-            tuple(a - b for a, b in zip(alpha, beta, strict=True)),
-        )
-        for beta in below(alpha)
-    )
 
 
 @dataclass(frozen=True)
@@ -132,6 +114,15 @@ class Plan:
     def index(self) -> dict[Alpha, int]:
         """Place of each multi-index in the stack."""
         return {alpha: k for k, alpha in enumerate(self.alphas)}
+
+    @cached_property
+    def products(self) -> tuple[ProductTerm, ...]:
+        """Leibniz's terms of a product z = a b: (k, coefficient, i, j), z_k += coefficient a_i b_j.
+
+        The adjoint: of the cotangent g of z, a_i gets coefficient g_k b_j and b_j
+        coefficient g_k a_i.
+        """
+        return product_terms(self.alphas)
 
     @cached_property
     def higher(self) -> tuple[tuple[int, float, int, tuple[tuple[int, int], ...]], ...]:
