@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from pinnsig.core.errors import ActivationError
 
@@ -85,6 +86,8 @@ class Activation(ABC):
         Raises:
             ActivationError: if x is not float32 or float64, or a higher derivative is taken.
         """
+        if has_torch_function_unary(x):  # a stand-in, which writes down what is done to it
+            return handle_torch_function(Activation.__call__, (x,), self, x)
         return _Evaluate.apply(x, self, 0)  # pyright: ignore[reportReturnType]
 
     def stretch(self, factor: float) -> Activation:

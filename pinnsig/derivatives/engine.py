@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import torch
@@ -11,6 +12,7 @@ from pinnsig.core.errors import DerivativeError, SettingsError
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.derivatives.symbols import Symbol, Trace
+from pinnsig.derivatives.tape import Tape
 from pinnsig.networks import Stack
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
@@ -98,6 +100,31 @@ class Engine(ABC):
         """
         del inputs
         return ForwardPass(network.parameters(), self.partials(network, features, points, plan))
+
+    def tape(self, network: nn.Module, plan: Plan, inputs: Tensor, keep: bool = True) -> Tape:
+        """A pass whose gradient can be had point by point, at the weights as they stand.
+
+        Args:
+            network: what partials go through.
+            plan: the K partials.
+            inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd.
+            keep: whether the tape has to go back, too.
+
+        Returns:
+            A tape with columns in the order of `network.parameters()`. An engine without tapes
+            of its own takes those of `jets`.
+
+        Raises:
+            DerivativeError: there is none for this network.
+        """
+        reason = self._taping.refusal(network, plan)
+        if reason is not None:
+            raise DerivativeError(f"derivatives point by point cannot be had: {reason}")
+        return self._taping.tape(network, plan, inputs, keep)
+
+    @cached_property
+    def _taping(self) -> "Engine":
+        return ENGINES["jets"](self.deterministic)
 
     def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """Partials of several networks, each at as many points of its own.
