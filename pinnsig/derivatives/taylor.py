@@ -9,7 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Activation
-from pinnsig.derivatives.compiled import CompiledTape, find_library
+from pinnsig.derivatives.compiled import (
+    CompiledOperationTape,
+    CompiledTape,
+    find_library,
+    find_operations,
+)
 from pinnsig.derivatives.engine import (
     Engine,
     Features,
@@ -44,6 +49,10 @@ def make_operation_tape(
     structure: Structure, plan: Plan, inputs: Tensor, tensors: Sequence[Tensor], keep: bool = True
 ) -> Tape:
     """The same through a composition of operations, which read those tensors."""
+    if inputs.device.type == "cpu":
+        library = find_operations(structure, plan, inputs.dtype)
+        if library is not None:
+            return CompiledOperationTape(inputs, tensors, library, keep)
     return OperationTape(inputs, structure, tensors, plan, keep)
 
 
