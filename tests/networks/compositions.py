@@ -125,11 +125,11 @@ class ModifiedMLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         u, v = (self.f(gate(x)) for gate in self.gates)
+        between = u - v
         first, *others = self.layers
         h = self.f(first(x))
         for layer in others:
-            z = self.f(layer(h))
-            h = z * u + (1 - z) * v
+            h = v + self.f(layer(h)) * between
         return self.last(h)
 
 
@@ -150,11 +150,10 @@ class Pirate(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.f(self.features(x))
         u, v = (self.f(gate(x)) for gate in self.gates)
+        between = u - v
         for (first, second, third), alpha in zip(self.blocks, self.alphas, strict=True):
-            g = self.f(first(x))
-            g = self.f(second(g * u + (1 - g) * v))
-            h = self.f(third(g * u + (1 - g) * v))
-            x = alpha * h + (1 - alpha) * x
+            g = self.f(second(v + self.f(first(x)) * between))
+            x = x + alpha * (self.f(third(v + g * between)) - x)
         return self.last(x)
 
 

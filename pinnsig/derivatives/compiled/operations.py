@@ -125,6 +125,16 @@ static void vector_sums(
         *to = found[p] + (add ? *to : 0);
     }
 }
+static void value_sums(const Shape *s, const Step *c, const T *a, const Into *into) {
+    long columns = columns_of(s);
+    if (into->stride || c->size == 1) {
+        for (long j = 0; j < c->units; j++) vector_sums(s, c, j, a + j * columns, into);
+        return;
+    }
+    T *restrict sums = into->sums + c->sums;
+    for (long j = 0; j < c->units; j++, a += columns, sums += s->tile)
+        for (long p = 0; p < s->tile; p++) sums[p] += a[p];
+}
 static void product_sums(const Shape *s, const Step *c, const T *a, const T *b, const Into *into) {
     T found[TILE];
     for (long j = 0; j < c->units; j++) {
@@ -183,7 +193,7 @@ def _run() -> str:
         Code.MATRIX_SUMS: """
             transpose(padded(c->depth), columns, b, turned);
             matrix_sums(s, c, a, turned, into);""",
-        Code.VALUE_SUMS: "for (long j = 0; j < n; j++) vector_sums(s, c, j, a + j * columns, into);",
+        Code.VALUE_SUMS: "value_sums(s, c, a, into);",
         Code.PRODUCT_SUMS: "product_sums(s, c, a, b, into);",
     }
     lines = "\n".join(f"        case {code:d}: {{ {text} break; }}" for code, text in cases.items())

@@ -5,7 +5,7 @@ operations gave, and the reverse one works everything else out again: that is qu
 it from memory.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Any
@@ -150,7 +150,7 @@ class _Reverse:
         self.values: dict[int, int] = {}  # registers of values that are there
         self.grads: dict[int, int] = {}  # registers of cotangents
         self.begun: set[int] = set()  # tensors that have sums
-        self.waiting: dict[int, list[tuple[int, int, int]]] = {}  # for an activated value
+        self.waiting: dict[int, list[Callable[[], None]]] = {}  # for activated values
         widths, last = structure.widths, structure.output
         self.grads[last] = self.made.register(widths[last])
         self._step(Code.GATHER, last, self.grads[last], second=True)
@@ -210,11 +210,28 @@ class _Reverse:
         if factor != 1.0:
             self._step(Code.AFFINE, value, grad, grad, factor=factor)
 
-    def _sums(self, code: Code, of: int, tensor: int, *read: int, depth: int = 0) -> None:
-        if self.structure.trained[tensor]:
-            begun = tensor in self.begun
-            self._step(code, of, None, *read, depth=depth, tensor=tensor, add=begun)
-            self.begun.add(tensor)
+    def _when(self, value: int, write: Callable[[], None], target: int = 0) -> None:
+        """Write steps that read a value once no activation has to be worked out twice for it.
+
+        Args:
+            value: what is read.
+            write: writes them.
+            target: the value whose cotangent they add to.
+        """
+        awaited = self._returning(value)
+        if awaited > target:
+            self.waiting.setdefault(awaited, []).append(write)
+        else:
+            write()
+
+    def _returning(self, value: int) -> int:
+        """The next activated value that a value is made of and its adjoint brings; or 0."""
+        operation = self.structure.operations[value - 1] if value else None
+        if value in self.values or operation is None or isinstance(operation, Linear):
+            return 0
+        if isinstance(operation, Activate) and self.moving[value]:
+            return value
+        return max(map(self._returning, sources(operation)))
 
     def _adjoint(self, operation: Operation, value: int, grad: int) -> None:
         moving, widths = self.moving, self.structure.widths
@@ -226,49 +243,68 @@ class _Reverse:
                     z, add = self._target(source)
                     more = {"depth": widths[value], "tensor": weight, "add": add}
                     self._step(Code.LINEAR_BACK, source, z, grad, **more)
-                if self._comes_back(source):  # with the adjoint of its activation
-                    self.waiting.setdefault(source, []).append((value, weight, grad))
-                elif self.structure.trained[weight]:
-                    read = self._value(source)
-                    self._sums(Code.MATRIX_SUMS, value, weight, grad, read, depth=widths[source])
+                self._sums(Code.MATRIX_SUMS, value, weight, grad, source)
             case Activate(source, activation):
                 h, again = self._value(source), self.made.register(widths[value])
                 self._step(Code.ACTIVATE_BACK, value, grad, h, again, activation=activation)
-                for of, weight, above in self.waiting.pop(value, ()):
-                    self._sums(Code.MATRIX_SUMS, of, weight, above, again, depth=widths[value])
+                self.values.setdefault(value, again)
+                for write in self.waiting.pop(value, ()):
+                    write()
                 self._pass_on(source, grad)
             case Multiply(left, right):
-                on = {left: self._value(left), right: self._value(right)}
-                for target, other in ((left, right), (right, left)):
-                    if moving[target]:
-                        z, add = self._target(target)
-                        self._step(Code.MULTIPLY_BACK, target, z, grad, on[other], add=add)
+                self._factor(left, right, grad)
+                self._factor(right, left, grad)
             case Combine(left, right, factor):
-                if moving[right] and moving[left]:
+                if moving[left] and moving[right] and left not in self.grads:
                     z, add = self._target(right)
                     code = Code.ACCUMULATE if add else Code.AFFINE
                     self._step(code, right, z, grad, factor=factor)
                 elif moving[right]:
+                    if moving[left]:
+                        self._step(Code.ACCUMULATE, left, self.grads[left], grad)
                     self._pass_on(right, grad, factor)
-                if moving[left]:
-                    self._pass_on(left, grad)
+                    return
+                self._pass_on(left, grad)
             case Affine(source, factor, _):
                 self._pass_on(source, grad, factor)
             case Scale(source, tensor):
-                if self.structure.trained[tensor]:
-                    self._sums(Code.PRODUCT_SUMS, value, tensor, grad, self._value(source))
+                self._sums(Code.PRODUCT_SUMS, value, tensor, grad, source)
                 if moving[source]:
-                    self._step(Code.SCALE, value, grad, grad, tensor=tensor)
-                    self._pass_on(source, grad)
+                    scaled = self.made.register(widths[value])
+                    self._step(Code.SCALE, value, scaled, grad, tensor=tensor)
+                    self._pass_on(source, scaled)
             case Shift(source, tensor):
                 self._sums(Code.VALUE_SUMS, value, tensor, grad)
                 if moving[source]:
                     self._pass_on(source, grad)
 
-    def _comes_back(self, value: int) -> bool:
-        """Whether a value will be there with the adjoint of its activation, and only then."""
-        activated = value and isinstance(self.structure.operations[value - 1], Activate)
-        return bool(activated) and self.moving[value] and value not in self.values
+    def _factor(self, target: int, other: int, grad: int) -> None:
+        """What a product's cotangent means to the factor beside another."""
+
+        def write() -> None:
+            read = self._value(other)
+            z, add = self._target(target)
+            self._step(Code.MULTIPLY_BACK, target, z, grad, read, add=add)
+
+        if self.moving[target]:
+            self._when(other, write, target)
+
+    def _sums(self, code: Code, of: int, tensor: int, grad: int, value: int | None = None) -> None:
+        """What a cotangent, with a value that was read, means to a tensor."""
+
+        def write() -> None:
+            read = None if value is None else self._value(value)
+            depth = 0 if value is None else self.structure.widths[value]
+            begun = tensor in self.begun
+            self._step(code, of, None, grad, read, depth=depth, tensor=tensor, add=begun)
+            self.begun.add(tensor)
+
+        if not self.structure.trained[tensor]:
+            return
+        if value is None:
+            write()
+        else:
+            self._when(value, write)
 
 
 def slots(made: Steps) -> tuple[dict[int, int], int]:
