@@ -60,13 +60,19 @@ class ForwardPass:
 
 
 class Engine(ABC):
-    """Base of the derivative engines; all give the numbers of the nested one."""
+    """Base of the derivative engines; all give the numbers of the nested one.
+
+    Attributes:
+        notice: what a user should know of its being chosen; None for nothing.
+    """
 
     name: ClassVar[str]
     stacks: ClassVar[bool] = False  # whether it has a `carry_stack`
+    cost: ClassVar[str | None] = None  # of taking it instead of the one before it, if any
 
     def __init__(self, deterministic: bool = False) -> None:
         self.deterministic = deterministic
+        self.notice: str | None = None
 
     @abstractmethod
     def partials(
@@ -140,6 +146,10 @@ class Engine(ABC):
         """
         del stack, inputs, plan
         raise DerivativeError(f"engine {self.name} carries one network at a time")
+
+    def layers(self, network: nn.Module) -> int | None:
+        """How many stacks of all partials a pass through it keeps; None for one of each matrix."""
+        del network
 
     @abstractmethod
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
@@ -228,6 +238,8 @@ def choose_engine(
         refusals = filter(None, (engine.refusal(network, plan) for plan in needed))
         reason = next(refusals, None)
         if reason is None:
+            if reasons and engine.cost:
+                engine.notice = f"{reasons[-1]}; {engine.name} takes its place: {engine.cost}"
             return engine
         reasons.append(f"engine {engine.name} cannot be used: {reason}")
     raise SettingsError("; ".join(reasons))

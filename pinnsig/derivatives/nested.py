@@ -13,6 +13,7 @@ class NestedEngine(Engine):
     """`torch.autograd.grad`, applied again for each order; works on any module."""
 
     name: ClassVar[str] = "nested"
+    cost: ClassVar[str | None] = "each evaluation of the loss takes several times as long"
 
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> None:
         """Every module can be differentiated this way."""

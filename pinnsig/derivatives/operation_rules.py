@@ -59,18 +59,33 @@ class Pass:
     keep: bool
 
 
+@dataclass(frozen=True)
+class Adjoint:
+    """What an operation's adjoint is given.
+
+    Attributes:
+        on: the pass.
+        kept: what `Rule.value` gave beside the value.
+        grad: the cotangent of the value, which stays as it is.
+        note: takes what it means to the tensors.
+    """
+
+    on: Pass
+    kept: Any
+    grad: Tensor
+    note: ParameterGradients
+
+
 class Rule(ABC):
     """An operation's value and adjoint."""
 
     @abstractmethod
     def value(self, operation: Any, on: Pass) -> tuple[Tensor, Any]:
-        """The stack that it gives, and what the adjoint needs beside the values."""
+        """The stack that it gives, and what its adjoint needs beside the values."""
 
     @abstractmethod
-    def adjoint(
-        self, operation: Any, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        """Carry the cotangent of what it gave, which stays as it is, to what it read."""
+    def adjoint(self, operation: Any, back: Adjoint) -> Contributions:
+        """Carry the cotangent of what it gave back to what it read."""
 
 
 class _Linear(Rule):
@@ -80,13 +95,11 @@ class _Linear(Rule):
             found[0] += on.tensors[operation.bias]
         return found, None
 
-    def adjoint(
-        self, operation: Linear, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        note.matrix(operation.weight, grad, on.values[operation.source])
+    def adjoint(self, operation: Linear, back: Adjoint) -> Contributions:
+        back.note.matrix(operation.weight, back.grad, back.on.values[operation.source])
         if operation.bias is not None:
-            note.vector(operation.bias, grad[0])
-        yield operation.source, grad @ on.tensors[operation.weight]
+            back.note.vector(operation.bias, back.grad[0])
+        yield operation.source, back.grad @ back.on.tensors[operation.weight]
 
 
 class _Activate(Rule):
@@ -95,12 +108,10 @@ class _Activate(Rule):
         found, none = torch.empty_like(h), h.new_zeros(())
         return found, kernel.forward(h, none, found, on.plan.order + on.keep)
 
-    def adjoint(
-        self, operation: Activate, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        found = grad.clone()
-        kernel = LayerKernel(operation.activation, on.plan)
-        kernel.backward(found, on.values[operation.source], kept)
+    def adjoint(self, operation: Activate, back: Adjoint) -> Contributions:
+        found = back.grad.clone()
+        kernel = LayerKernel(operation.activation, back.on.plan)
+        kernel.backward(found, back.on.values[operation.source], back.kept)
         yield operation.source, found
 
 
@@ -109,11 +120,9 @@ class _Combine(Rule):
         left, right = on.values[operation.left], on.values[operation.right]
         return torch.add(left, right, alpha=operation.factor), None
 
-    def adjoint(
-        self, operation: Combine, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        yield operation.left, grad
-        yield operation.right, operation.factor * grad
+    def adjoint(self, operation: Combine, back: Adjoint) -> Contributions:
+        yield operation.left, back.grad
+        yield operation.right, operation.factor * back.grad
 
 
 class _Multiply(Rule):
@@ -124,14 +133,12 @@ class _Multiply(Rule):
             found[k].addcmul_(left[i], right[j], value=coefficient)
         return found, None
 
-    def adjoint(
-        self, operation: Multiply, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        left, right = on.values[operation.left], on.values[operation.right]
+    def adjoint(self, operation: Multiply, back: Adjoint) -> Contributions:
+        left, right = back.on.values[operation.left], back.on.values[operation.right]
         of_left, of_right = torch.zeros_like(left), torch.zeros_like(right)
-        for k, coefficient, i, j in on.plan.products:
-            of_left[i].addcmul_(grad[k], right[j], value=coefficient)
-            of_right[j].addcmul_(grad[k], left[i], value=coefficient)
+        for k, coefficient, i, j in back.on.plan.products:
+            of_left[i].addcmul_(back.grad[k], right[j], value=coefficient)
+            of_right[j].addcmul_(back.grad[k], left[i], value=coefficient)
         yield operation.left, of_left
         yield operation.right, of_right
 
@@ -142,34 +149,28 @@ class _Affine(Rule):
         found[0] += operation.shift
         return found, None
 
-    def adjoint(
-        self, operation: Affine, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        yield operation.source, operation.factor * grad
+    def adjoint(self, operation: Affine, back: Adjoint) -> Contributions:
+        yield operation.source, operation.factor * back.grad
 
 
 class _Scale(Rule):
     def value(self, operation: Scale, on: Pass) -> tuple[Tensor, None]:
-        return on.values[operation.source] * on.tensors[operation.factor].view(-1), None
+        return on.values[operation.source] * on.tensors[operation.factor].reshape(-1), None
 
-    def adjoint(
-        self, operation: Scale, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        note.vector(operation.factor, (grad * on.values[operation.source]).sum(0))
-        yield operation.source, grad * on.tensors[operation.factor].view(-1)
+    def adjoint(self, operation: Scale, back: Adjoint) -> Contributions:
+        back.note.vector(operation.factor, (back.grad * back.on.values[operation.source]).sum(0))
+        yield operation.source, back.grad * back.on.tensors[operation.factor].reshape(-1)
 
 
 class _Shift(Rule):
     def value(self, operation: Shift, on: Pass) -> tuple[Tensor, None]:
         found = on.values[operation.source].clone()
-        found[0] += on.tensors[operation.amount].view(-1)
+        found[0] += on.tensors[operation.amount].reshape(-1)
         return found, None
 
-    def adjoint(
-        self, operation: Shift, on: Pass, kept: Any, grad: Tensor, note: ParameterGradients
-    ) -> Contributions:
-        note.vector(operation.amount, grad[0])
-        yield operation.source, grad
+    def adjoint(self, operation: Shift, back: Adjoint) -> Contributions:
+        back.note.vector(operation.amount, back.grad[0])
+        yield operation.source, back.grad
 
 
 RULES: dict[type[Operation], Rule] = {

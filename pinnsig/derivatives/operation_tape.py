@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pinnsig.derivatives.operation_rules import RULES, ParameterGradients, Pass
+from pinnsig.derivatives.operation_rules import RULES, Adjoint, ParameterGradients, Pass
 from pinnsig.derivatives.plan import Plan
 from pinnsig.derivatives.tape import Tape, by_row
 from pinnsig.networks import Structure
@@ -57,9 +57,7 @@ class OperationTape(Tape):
         assert below is not None
         return below
 
-    def _reverse(
-        self, cotangent: Tensor, note: ParameterGradients, inputs: bool
-    ) -> Tensor | None:
+    def _reverse(self, cotangent: Tensor, note: ParameterGradients, inputs: bool) -> Tensor | None:
         structure, moving = self.structure, self.structure.moving(inputs)
         grads: dict[int, Tensor] = {structure.output: cotangent}
         for value in range(len(structure.operations), 0, -1):
@@ -67,8 +65,8 @@ class OperationTape(Tape):
             if grad is None or not moving[value]:
                 continue
             operation, kept = structure.operations[value - 1], self.kept[value - 1]
-            found = RULES[type(operation)].adjoint(operation, self.on, kept, grad, note)
-            for source, part in found:
+            back = Adjoint(self.on, kept, grad, note)
+            for source, part in RULES[type(operation)].adjoint(operation, back):
                 if moving[source]:
                     grads[source] = grads[source] + part if source in grads else part
         return grads.get(0, torch.zeros_like(self.on.values[0])) if inputs else None

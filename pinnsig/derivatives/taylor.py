@@ -27,6 +27,7 @@ from pinnsig.derivatives.operation_tape import ComputedTape, OperationTape
 from pinnsig.derivatives.plan import Plan
 from pinnsig.derivatives.tape import LayerTape, SequentialTapes, Tape
 from pinnsig.networks import FFNN, Composition, CompositionError, Stack, Structure, compose
+from pinnsig.networks.operations import Linear
 
 
 def make_tape(
@@ -202,6 +203,15 @@ class JetsEngine(Engine):
             return tape
         return ComputedTape(tape, carrier.weights, carrier.parameters)
 
+    def layers(self, network: nn.Module) -> int | None:
+        """See `Engine.layers`; C keeps what linear operations give, torch's operations all."""
+        if isinstance(network, FFNN):
+            return None
+        operations = self._composition(network).structure.operations
+        if next(network.parameters()).device.type == "cpu":
+            return max(sum(isinstance(operation, Linear) for operation in operations), 1)
+        return len(operations)
+
     def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """See `Engine.carry_stack`."""
         return _TapedStack(stack, plan, inputs)
@@ -210,7 +220,9 @@ class JetsEngine(Engine):
         if isinstance(network, FFNN):  # whose passes are written out whole
             own, weights = network, network.weights
             return _Carrier(
-                weights, len(weights), lambda z, w, keep: make_tape(own.activation, plan, z, w, keep)
+                weights,
+                len(weights),
+                lambda z, w, keep: make_tape(own.activation, plan, z, w, keep),
             )
         composition = self._composition(network)
         structure, tensors = composition.structure, composition.tensors()

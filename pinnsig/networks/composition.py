@@ -60,7 +60,9 @@ def compose(network: nn.Module) -> Composition:
     named = dict(network.named_parameters())
     with _TRACING, torch.no_grad():
         trace = Trace(network)
-        stand_ins = {name: Weight.parameter(trace, p, i) for i, (name, p) in enumerate(named.items())}
+        stand_ins: dict[str, Tensor] = {
+            name: Weight.parameter(trace, p, i) for i, (name, p) in enumerate(named.items())
+        }
         try:
             found = torch.func.functional_call(network, stand_ins, (Value(trace, 0),))
         except CompositionError:

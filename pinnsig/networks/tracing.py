@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -85,7 +85,10 @@ class Trace:
             raise CompositionError("it reads a trained tensor that is none of its parameters")
         if id(given) not in self._places:
             held, kept = self._buffers.get(id(given)), given.detach()
-            make = (lambda _: kept) if held is None else (lambda _: held[0][held[1]])
+
+            def make(_: Sequence[Tensor]) -> Tensor:
+                return kept if held is None else cast(Tensor, held[0][held[1]])
+
             self._places[id(given)] = self._new(given, False, make), given
         return self._places[id(given)][0]
 
@@ -101,8 +104,10 @@ class Trace:
             raise CompositionError("its linear maps are not those of a value by a matrix")
         out, size = weight.shape
         self.width(x, size)
-        places = self.tensor(weight), None if bias is None else self.tensor(bias)
-        return self.add(Linear(x.index, *places), out)
+        if bias is None or bias.numel() != out:
+            found = self.add(Linear(x.index, self.tensor(weight), None), out)
+            return found if bias is None else self.sum(found, bias)
+        return self.add(Linear(x.index, self.tensor(weight), self.tensor(bias)), out)
 
     def matmul(self, x: Any, matrix: Any) -> "Value":
         """x M."""
@@ -226,6 +231,9 @@ class Value:
     def __truediv__(self, other: Any) -> "Value":
         return self.trace.quotient(self, other)
 
+    def __rtruediv__(self, other: Any) -> "Value":
+        return self.trace.quotient(other, self)
+
     def __pow__(self, n: Any) -> "Value":
         return self.trace.power(self, n)
 
@@ -258,7 +266,7 @@ class Value:
 class Weight(Tensor):
     """The stand-in for a parameter, or for what is computed from parameters."""
 
-    trace: Trace
+    owner: Trace
     place: int | None
     make: Maker
 
@@ -270,7 +278,7 @@ class Weight(Tensor):
     @staticmethod
     def _of(trace: Trace, like: Tensor, place: int | None, make: Maker) -> "Weight":
         made = Tensor._make_subclass(Weight, like.detach())
-        made.trace, made.place, made.make = trace, place, make
+        made.owner, made.place, made.make = trace, place, make
         return made
 
     @classmethod
@@ -297,7 +305,7 @@ class Weight(Tensor):
 
             return func(*map(real, args), **{key: real(a) for key, a in named.items()})
 
-        return Weight._of(weights[0].trace, found, None, make)
+        return Weight._of(weights[0].owner, found, None, make)
 
 
 def described(given: Any) -> str:

@@ -1,5 +1,6 @@
 """Random networks that are compositions of operations."""
 
+import itertools
 import math
 
 import torch
@@ -15,8 +16,21 @@ ACTIVATIONS = ["tanh", "2 erf(0.5x)", "gd", "tanh(2x)+arctan(x)/3", "softsign2"]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["activate", "linear", "shared", "add", "subtract", "multiply", "affine"]
-            + ["gate", "scale", "scale by one", "computed", "shift", "features"]
+            [
+                "activate",
+                "linear",
+                "shared",
+                "add",
+                "subtract",
+                "multiply",
+                "affine",
+                "gate",
+                "scale",
+                "one",
+                "computed",
+                "shift",
+                "features",
+            ]
         ),
         st.integers(0, 99),
         st.integers(0, 99),
@@ -46,6 +60,8 @@ class Recipe(nn.Module):
 
         self.steps, self.f = steps, parse_activation(act)
         self.own = nn.ParameterList()
+        self.fixed: Tensor
+        self.phase: Tensor
         self.register_buffer("fixed", draw(width, width))
         self.register_buffer("phase", draw(width))
 
@@ -58,7 +74,7 @@ class Recipe(nn.Module):
         self.exit = own(outputs, width)
         shapes = {
             "linear": [(width, width), (width,)], "scale": [(width,)], "shift": [(1, width)],
-            "scale by one": [()], "gate": [()], "computed": [(width, width), (width,)],
+            "one": [()], "gate": [()], "computed": [(width, width), (width,)],
         }  # fmt: skip
         self.places = [[own(*shape) for shape in shapes.get(step, [])] for step, _, _ in steps]
 
@@ -87,7 +103,7 @@ class Recipe(nn.Module):
                     new = q[0] * a + (1 - q[0]) * b
                 case "scale":
                     new = f(q[0] * a)
-                case "scale by one":
+                case "one":
                     new = q[0] * f(a)
                 case "computed":
                     new = a @ (q[1].exp().unsqueeze(1) * q[0]).mT / 2
@@ -120,7 +136,7 @@ class ModifiedMLP(nn.Module):
         self.f = f
         self.gates = nn.ModuleList([nn.Linear(inputs, width) for _ in range(2)])
         sizes = [inputs, *[width] * depth]
-        self.layers = nn.ModuleList([nn.Linear(*pair) for pair in zip(sizes, sizes[1:])])
+        self.layers = nn.ModuleList([nn.Linear(*pair) for pair in itertools.pairwise(sizes)])
         self.last = nn.Linear(width, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -151,7 +167,8 @@ class Pirate(nn.Module):
         x = self.f(self.features(x))
         u, v = (self.f(gate(x)) for gate in self.gates)
         between = u - v
-        for (first, second, third), alpha in zip(self.blocks, self.alphas, strict=True):
+        for block, alpha in zip(self.blocks, self.alphas, strict=True):
+            first, second, third = block.children()
             g = self.f(second(v + self.f(first(x)) * between))
             x = x + alpha * (self.f(third(v + g * between)) - x)
         return self.last(x)

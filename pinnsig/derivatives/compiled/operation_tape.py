@@ -27,16 +27,17 @@ from pinnsig.derivatives.workspace import Workspace
 from pinnsig.networks import Structure
 from pinnsig.networks.operations import Activate, Linear, tensors
 
-_FIELDS = (
-    "code units z a b depth ahead tensor bias size sums column add second"  # in C's order
-).split()
+_NUMBERS = (
+    "code", "units", "z", "a", "b", "depth", "ahead", "tensor", "bias", "size", "sums", "column",
+    "add", "second",
+)  # fmt: skip
 
 
 class _Step(ctypes.Structure):
     """A step as C reads it."""
 
     _fields_ = (
-        *((name, ctypes.c_long) for name in _FIELDS),
+        *((name, ctypes.c_long) for name in _NUMBERS),
         ("factor", ctypes.c_double),
         ("shift", ctypes.c_double),
         ("function", ctypes.c_void_p),
@@ -70,7 +71,7 @@ class OperationLibrary:
 def find_operations(
     structure: Structure, plan: Plan, dtype: torch.dtype
 ) -> OperationLibrary | None:
-    """The passes through these operations; None where no compiler, or no form, is there for them."""
+    """The passes through these operations; None where there is no compiler, or a form lacks."""
     forms = _forms(structure)
     if dtype not in SCALARS or forms is None:
         return None
@@ -123,8 +124,9 @@ def _forms(structure: Structure) -> dict[int, int] | None:
     found: dict[int, int] = {}
     for operation in structure.operations:
         for tensor in tensors(operation):
-            matrix = isinstance(operation, Linear) and tensor == operation.weight
-            columns = structure.widths[operation.source] if matrix else 0
+            columns = 0
+            if isinstance(operation, Linear) and tensor == operation.weight:
+                columns = structure.widths[operation.source]
             if found.setdefault(tensor, columns) != columns:
                 return None
     return found

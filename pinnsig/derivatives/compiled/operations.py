@@ -79,7 +79,8 @@ static void shift(long units, long columns, long tile, const T *w, long each, T 
         for (long p = 0; p < tile; p++) z[p] += factor * *w;
 }
 static void scale(long units, long columns, const T *w, long each, const T *a, T *z) {
-    for (long j = 0; j < units; j++, z += columns, a += columns, w += each) affine(columns, *w, a, z);
+    for (long j = 0; j < units; j++, z += columns, a += columns, w += each)
+        affine(columns, *w, a, z);
 }
 """
 
@@ -91,7 +92,8 @@ static void matrix_sums(
     const Shape *s, const Step *c, const T *g, const T *turned, const Into *into) {
     long row = padded(c->depth), columns = columns_of(s);
     if (!into->stride) {
-        product(c->units, row, columns, g, columns, 1, turned, row, into->sums + c->sums, row, 1, NULL);
+        T *sums = into->sums + c->sums;
+        product(c->units, row, columns, g, columns, 1, turned, row, sums, row, 1, NULL);
         return;
     }
     long count = s->points - into->first < s->tile ? s->points - into->first : s->tile;
