@@ -3,6 +3,6 @@
 from pinnsig.networks.composition import Composition, compose
 from pinnsig.networks.ffnn import FFNN, Stack, stack_key
 from pinnsig.networks.operations import Structure
-from pinnsig.networks.tracing import CompositionError
+from pinnsig.networks.stand_ins import CompositionError
 
 __all__ = ["FFNN", "Composition", "CompositionError", "Stack", "Structure", "compose", "stack_key"]

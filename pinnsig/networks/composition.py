@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.networks.operations import Structure
-from pinnsig.networks.tracing import CompositionError, Maker, Trace, Value, Weight, described
+from pinnsig.networks.stand_ins import CompositionError, Maker, Value, Weight, described
+from pinnsig.networks.tracing import Trace
 
 _TRACING = threading.Lock()  # a network's parameters are replaced meanwhile
 
