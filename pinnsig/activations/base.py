@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from pinnsig.activations.differentiation import MAX_ORDER, evaluate
 from pinnsig.activations.ir import Expr, X
@@ -123,6 +124,8 @@ class Activation(ABC):
         Raises:
             ActivationError: if x is not float32 or float64, or a higher derivative is taken.
         """
+        if has_torch_function_unary(x):  # a stand-in, which writes down what is done to it
+            return handle_torch_function(Activation.__call__, (x,), self, x)
         return evaluate(self, x)
 
     def stretch(self, factor: float) -> Activation:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import torch
@@ -11,6 +12,7 @@ from pinnsig.core.errors import DerivativeError, SettingsError
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.derivatives.symbols import Symbol, Trace
+from pinnsig.derivatives.tape import Tape
 from pinnsig.networks import Stack
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
@@ -58,13 +60,19 @@ class ForwardPass:
 
 
 class Engine(ABC):
-    """Base of the derivative engines; all give the numbers of the nested one."""
+    """Base of the derivative engines; all give the numbers of the nested one.
+
+    Attributes:
+        notice: what a user should know of its being chosen; None for nothing.
+    """
 
     name: ClassVar[str]
     stacks: ClassVar[bool] = False  # whether it has a `carry_stack`
+    cost: ClassVar[str | None] = None  # of taking it instead of the one before it, if any
 
     def __init__(self, deterministic: bool = False) -> None:
         self.deterministic = deterministic
+        self.notice: str | None = None
 
     @abstractmethod
     def partials(
@@ -99,6 +107,31 @@ class Engine(ABC):
         del inputs
         return ForwardPass(network.parameters(), self.partials(network, features, points, plan))
 
+    def tape(self, network: nn.Module, plan: Plan, inputs: Tensor, keep: bool = True) -> Tape:
+        """A pass whose gradient can be had point by point, at the weights as they stand.
+
+        Args:
+            network: what partials go through.
+            plan: the K partials.
+            inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd.
+            keep: whether the tape has to go back, too.
+
+        Returns:
+            A tape with columns in the order of `network.parameters()`. An engine without tapes
+            of its own takes those of `jets`.
+
+        Raises:
+            DerivativeError: there is none for this network.
+        """
+        reason = self._taping.refusal(network, plan)
+        if reason is not None:
+            raise DerivativeError(f"derivatives point by point cannot be had: {reason}")
+        return self._taping.tape(network, plan, inputs, keep)
+
+    @cached_property
+    def _taping(self) -> "Engine":
+        return ENGINES["jets"](self.deterministic)
+
     def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """Partials of several networks, each at as many points of its own.
 
@@ -113,6 +146,10 @@ class Engine(ABC):
         """
         del stack, inputs, plan
         raise DerivativeError(f"engine {self.name} carries one network at a time")
+
+    def layers(self, network: nn.Module) -> int | None:
+        """How many stacks of all partials a pass through it keeps; None for one of each matrix."""
+        del network
 
     @abstractmethod
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
@@ -201,6 +238,8 @@ def choose_engine(
         refusals = filter(None, (engine.refusal(network, plan) for plan in needed))
         reason = next(refusals, None)
         if reason is None:
+            if reasons and engine.cost:
+                engine.notice = f"{reasons[-1]}; {engine.name} takes its place: {engine.cost}"
             return engine
         reasons.append(f"engine {engine.name} cannot be used: {reason}")
     raise SettingsError("; ".join(reasons))

@@ -14,6 +14,7 @@ class NestedEngine(Engine):
     """`torch.autograd.grad`, once more for each order; works on any module."""
 
     name: ClassVar[str] = "nested"
+    cost: ClassVar[str | None] = "each evaluation of the loss takes several times as long"
 
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> None:
         """Every module can be differentiated this way."""

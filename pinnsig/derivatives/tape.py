@@ -113,7 +113,7 @@ class LayerTape(Tape):
 
         def note(grad: Tensor, z: Tensor) -> None:
             bias, weight = columns.pop(), columns.pop()
-            left, right = _by_row(grad, stride).transpose(1, 2), _by_row(z, stride)
+            left, right = by_row(grad, stride).transpose(1, 2), by_row(z, stride)
             # straight into place: the rows are most of what is ever written
             torch.bmm(left, right, out=weight.unflatten(1, (grad.shape[2], z.shape[2])))
             torch.sum(grad[0].unflatten(0, (len(out), stride)), dim=1, out=bias)
@@ -177,7 +177,7 @@ def _bias(bias: Tensor) -> Tensor:
     return bias if bias.ndim == 1 else bias.unsqueeze(-2)
 
 
-def _by_row(stack: Tensor, stride: int) -> Tensor:
+def by_row(stack: Tensor, stride: int) -> Tensor:
     """From (K, N, W) to all that belongs to one row, shape (N / stride, K * stride, W)."""
     rows = stack.shape[1] // stride
     return stack.unflatten(1, (rows, stride)).permute(1, 0, 2, 3).flatten(1, 2)

@@ -1,14 +1,20 @@
 """The `jets` engine: all partials of a plan go forward through the network together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Activation
-from pinnsig.core.errors import DerivativeError
-from pinnsig.derivatives.compiled import CompiledTape, find_library
+from pinnsig.derivatives.compiled import (
+    CompiledOperationTape,
+    CompiledTape,
+    find_library,
+    find_operations,
+)
 from pinnsig.derivatives.engine import (
     Engine,
     Features,
@@ -17,9 +23,11 @@ from pinnsig.derivatives.engine import (
     register_engine,
 )
 from pinnsig.derivatives.kernels import LayerKernel
+from pinnsig.derivatives.operation_tape import ComputedTape, OperationTape
 from pinnsig.derivatives.plan import Plan
 from pinnsig.derivatives.tape import LayerTape, SequentialTapes, Tape
-from pinnsig.networks import FFNN, Stack
+from pinnsig.networks import FFNN, Composition, CompositionError, Stack, Structure, compose
+from pinnsig.networks.operations import Linear
 
 
 def make_tape(
@@ -38,6 +46,17 @@ def make_tape(
     return LayerTape(inputs, weights, LayerKernel(activation, plan), keep)
 
 
+def make_operation_tape(
+    structure: Structure, plan: Plan, inputs: Tensor, tensors: Sequence[Tensor], keep: bool = True
+) -> Tape:
+    """The same through a composition of operations, which read those tensors."""
+    if inputs.device.type == "cpu":
+        library = find_operations(structure, plan, inputs.dtype)
+        if library is not None:
+            return CompiledOperationTape(inputs, tensors, library, keep)
+    return OperationTape(inputs, structure, tensors, plan, keep)
+
+
 def make_stack_tape(stack: Stack, plan: Plan, inputs: Tensor) -> Tape:
     """The same for several networks, each with inputs of its own: shape (M, K, N, inputs)."""
     activations = [network.activation for network in stack.networks]
@@ -54,15 +73,28 @@ def make_stack_tape(stack: Stack, plan: Plan, inputs: Tensor) -> Tape:
     return LayerTape(inputs, stack.weights, LayerKernel(stack.activation, plan), True)
 
 
+@dataclass(frozen=True)
+class _Carrier:
+    """A network as the engine carries it.
+
+    Attributes:
+        weights: all that is trained, the network's parameters first.
+        parameters: how many of those are parameters; the others are computed from them.
+        make: makes the tape of a pass from inputs, weights, and whether it has to go back.
+    """
+
+    weights: Sequence[Tensor]
+    parameters: int
+    make: Callable[[Tensor, Sequence[Tensor], bool], Tape]
+
+
 class _Propagate(torch.autograd.Function):
     """The whole network as one differentiable operation, with its own backward."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: Any, activation: Activation, plan: Plan, inputs: Tensor, *weights: Tensor
-    ) -> Tensor:
+    def forward(ctx: Any, carrier: _Carrier, inputs: Tensor, *weights: Tensor) -> Tensor:  # type: ignore[override]
         keep = any(ctx.needs_input_grad)
-        tape = make_tape(activation, plan, inputs, weights, keep)
+        tape = carrier.make(inputs, weights, keep)
         # kept by hand, so that the memory goes back when this node does
         ctx.tape = tape if keep else None
         ctx.save_for_backward(inputs, *weights)
@@ -74,18 +106,17 @@ class _Propagate(torch.autograd.Function):
         _, *weights = ctx.saved_tensors  # complains where one was changed meanwhile
         sizes = [weight.numel() for weight in weights]
         gradient = grads[0].new_zeros(sum(sizes))
-        below = ctx.tape.add_gradient(grads[0], gradient, ctx.needs_input_grad[2])
+        below = ctx.tape.add_gradient(grads[0], gradient, ctx.needs_input_grad[1])
         parts = gradient.split(sizes)
         shaped = (p.view_as(w) for p, w in zip(parts, weights, strict=True))
-        return None, None, below, *shaped
+        return None, below, *shaped
 
 
 class _Taped(ForwardPass):
     """Partials with their tape, without autograd between."""
 
-    def __init__(self, network: FFNN, plan: Plan, inputs: Tensor) -> None:
-        self.tape = make_tape(network.activation, plan, inputs.detach(), network.weights)
-        self.inputs = inputs
+    def __init__(self, tape: Tape, inputs: Tensor) -> None:
+        self.tape, self.inputs = tape, inputs
         self.table = self.tape.forward().requires_grad_()
 
     def add_gradient(
@@ -120,24 +151,32 @@ class _TapedStack(ForwardPass):
 
 
 class JetsEngine(Engine):
-    """Forward Taylor mode through an FFNN, with a hand-written reverse pass."""
+    """Forward Taylor mode through a network's operations, with a hand-written reverse pass."""
 
     name: ClassVar[str] = "jets"
     stacks: ClassVar[bool] = True
 
+    def __init__(self, deterministic: bool = False) -> None:
+        super().__init__(deterministic)
+        self._compositions: WeakKeyDictionary[nn.Module, Composition] = WeakKeyDictionary()
+
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
-        """Only the layer structure of an FFNN is known to it."""
+        """It carries what is a composition of operations (`pinnsig.networks.compose`)."""
         del plan
         if isinstance(network, FFNN):
             return None
-        return f"it needs an FFNN, not a {type(network).__name__}"
+        try:
+            self._composition(network)
+        except CompositionError as error:
+            return f"{type(network).__name__} is no composition of its operations: {error}"
+        return None
 
     def partials(
         self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
     ) -> Tensor:
         """Partials by forward Taylor mode; see `Engine.partials`."""
-        net, z = self._start(network), input_partials(features, points, plan)
-        return _Propagate.apply(net.activation, plan, z, *net.weights)  # type: ignore[return-value]
+        carrier, z = self._carrier(network, plan), input_partials(features, points, plan)
+        return _Propagate.apply(carrier, z, *carrier.weights)  # type: ignore[return-value]
 
     def carry(
         self,
@@ -152,17 +191,59 @@ class JetsEngine(Engine):
             return super().carry(network, features, points, plan)
         if inputs is None:
             inputs = input_partials(features, points, plan)
-        return _Taped(self._start(network), plan, inputs)
+        return _Taped(self.tape(network, plan, inputs.detach()), inputs)
+
+    def tape(self, network: nn.Module, plan: Plan, inputs: Tensor, keep: bool = True) -> Tape:
+        """See `Engine.tape`."""
+        with torch.enable_grad():  # for what is computed from parameters
+            carrier = self._carrier(network, plan)
+        weights = [weight.detach() for weight in carrier.weights]
+        tape = carrier.make(inputs, weights, keep)
+        if carrier.parameters == len(weights):
+            return tape
+        return ComputedTape(tape, carrier.weights, carrier.parameters)
+
+    def layers(self, network: nn.Module) -> int | None:
+        """See `Engine.layers`; C keeps what linear operations give, torch's operations all."""
+        if isinstance(network, FFNN):
+            return None
+        operations = self._composition(network).structure.operations
+        if next(network.parameters()).device.type == "cpu":
+            return max(sum(isinstance(operation, Linear) for operation in operations), 1)
+        return len(operations)
 
     def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
         """See `Engine.carry_stack`."""
         return _TapedStack(stack, plan, inputs)
 
-    @staticmethod
-    def _start(network: nn.Module) -> FFNN:
-        if not isinstance(network, FFNN):
-            raise DerivativeError(f"engine jets needs an FFNN, not a {type(network).__name__}")
-        return network
+    def _carrier(self, network: nn.Module, plan: Plan) -> _Carrier:
+        if isinstance(network, FFNN):  # whose passes are written out whole
+            own, weights = network, network.weights
+            return _Carrier(
+                weights,
+                len(weights),
+                lambda z, w, keep: make_tape(own.activation, plan, z, w, keep),
+            )
+        composition = self._composition(network)
+        structure, tensors = composition.structure, composition.tensors()
+
+        def make(z: Tensor, weights: Sequence[Tensor], keep: bool) -> Tape:
+            trained = iter(weights)
+            given = [
+                next(trained) if own else tensor.to(z)
+                for tensor, own in zip(tensors, structure.trained, strict=True)
+            ]
+            return make_operation_tape(structure, plan, z, given, keep)
+
+        weights = [t for t, own in zip(tensors, structure.trained, strict=True) if own]
+        return _Carrier(weights, len(composition.parameters), make)
+
+    def _composition(self, network: nn.Module) -> Composition:
+        """Traced once for each network, whose `forward` is to stay as it is."""
+        found = self._compositions.get(network)
+        if found is None:
+            found = self._compositions[network] = compose(network)
+        return found
 
 
 register_engine(JetsEngine)

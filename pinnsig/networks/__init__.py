@@ -1,5 +1,8 @@
-"""Networks: weights and forward pass, nothing else."""
+"""Networks: weights and forward pass, and the operations that a forward pass is made of."""
 
-from pinnsig.networks.ffnn import FFNN, Stack
+from pinnsig.networks.composition import Composition, compose
+from pinnsig.networks.ffnn import FFNN, Stack, stack_key
+from pinnsig.networks.operations import Structure
+from pinnsig.networks.stand_ins import CompositionError
 
-__all__ = ["FFNN", "Stack"]
+__all__ = ["FFNN", "Composition", "CompositionError", "Stack", "Structure", "compose", "stack_key"]

@@ -1,12 +1,12 @@
 """Feed-forward networks: weights and forward pass, nothing else."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from pinnsig.activations import Activation, join
+from pinnsig.activations import Activation, join, structure
 from pinnsig.activations.joined import joined_factors
 from pinnsig.core.memory import require
 from pinnsig.initializers import Initializer
@@ -94,11 +94,18 @@ def _require_memory(
     )
 
 
+def stack_key(network: nn.Module) -> Hashable | None:
+    """Return what networks have in common that can be one `Stack`; None for one that cannot be."""
+    if not isinstance(network, FFNN):
+        return None
+    return structure(network.activation), tuple(weight.shape for weight in network.weights)
+
+
 class Stack:
     """M networks of one shape and one structure of activation side by side, to be carried together.
 
     Args:
-        networks: the members.
+        networks: the members, of one `stack_key`.
         values: all weights of each, in the order of its `weights`, shape (M, P).
 
     Attributes:
@@ -107,17 +114,20 @@ class Stack:
         weights: weight and bias of each layer, shapes (M, out, in) and (M, out), parts of `values`.
 
     Raises:
-        ValueError: the activations cannot be joined.
+        ValueError: they are no FFNNs, or their activations cannot be joined.
     """
 
-    def __init__(self, networks: Sequence[FFNN], values: Tensor) -> None:
-        activation = join([network.activation for network in networks])
+    def __init__(self, networks: Sequence[nn.Module], values: Tensor) -> None:
+        members = [network for network in networks if isinstance(network, FFNN)]
+        if len(members) < len(networks):
+            raise ValueError("networks that are no FFNNs cannot be stacked")
+        activation = join([network.activation for network in members])
         if activation is None:
             raise ValueError("activations that differ in more than factors cannot be stacked")
-        self.networks, self.activation = list(networks), activation
+        self.networks, self.activation = members, activation
         factors = joined_factors(activation)
         self.factors = values.new_tensor(factors) if factors else None
-        shapes = [weight.shape for weight in networks[0].weights]
+        shapes = [weight.shape for weight in members[0].weights]
         parts = values.split([shape.numel() for shape in shapes], dim=1)
         self.weights = [p.unflatten(1, shape) for p, shape in zip(parts, shapes, strict=True)]
 

@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from pinnsig.activations import structure
 from pinnsig.core.cuda_graphs import GraphedCallable
 from pinnsig.core.threads import run_jobs
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of
-from pinnsig.networks import FFNN, Stack
+from pinnsig.networks import Stack, stack_key
 from pinnsig.objective.blocks import BoundTerms
 from pinnsig.objective.chunks import Chunk, Cutter
 from pinnsig.objective.evaluation import Evaluation, evaluation
@@ -38,14 +37,14 @@ def batch_key(objective: Objective) -> Hashable | None:
     """
     engine, model = objective.engine, objective.model
     problem, network = model.problem, model.network
-    if not engine.stacks or not isinstance(network, FFNN) or model.start or objective.deterministic:
+    stack = stack_key(network)
+    if not engine.stacks or stack is None or model.start or objective.deterministic:
         return None
     values, blocks = objective.flat.values, objective.blocks
     return (
         # a user's file is imported anew by each run, so that its class is another one
         (type(problem).__module__, type(problem).__qualname__, repr(problem.values())),
-        (type(engine), structure(network.activation)),
-        (values.dtype, values.device, tuple(weight.shape for weight in network.weights)),
+        (type(engine), stack, values.dtype, values.device),
         tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in blocks),
     )
 
@@ -57,10 +56,14 @@ class Batches:
 
     Args:
         largest: members of one batch at most.
+
+    Attributes:
+        notices: what a user should know of those that are evaluated alone.
     """
 
     def __init__(self, largest: int) -> None:
         self.largest = largest
+        self.notices: list[str] = []
         self._keys: WeakKeyDictionary[Objective, Hashable] = WeakKeyDictionary()
         self._kept: dict[tuple[int, ...], Batch] = {}
         self._faults: dict[Hashable, int] = {}  # one after another, by key
@@ -96,6 +99,7 @@ class Batches:
         for objective in objectives:
             if objective not in self._keys:
                 self._keys[objective] = batch_key(objective)
+                self._note(objective)
             groups.setdefault(self._keys[objective], []).append(objective)
         for key, group in groups.items():
             if key is None or self._faults.get(key, 0) >= FAULTS:
@@ -104,6 +108,16 @@ class Batches:
                 members = group[start : start + self.largest]
                 if len(members) > 1:
                     yield members
+
+    def _note(self, objective: Objective) -> None:
+        network = objective.model.network
+        if stack_key(network) is None:
+            text = (
+                f"runs of a {type(network).__name__} are evaluated one at a time: together they "
+                "take as long as one after another"
+            )
+            if text not in self.notices:
+                self.notices.append(text)
 
 
 class Batch:
@@ -122,7 +136,7 @@ class Batch:
         self.problem, self.engine = first.model.problem, first.engine
         self.values = torch.stack([o.flat.values for o in self.objectives])
         networks = [o.model.network for o in self.objectives]
-        self.stack = Stack([n for n in networks if isinstance(n, FFNN)], self.values)
+        self.stack = Stack(networks, self.values)
         self.residuals = Evaluator(self.problem, first.blocks, self.values)
         self.conditions = self.problem.terms()
         self.weights = torch.stack([o.weights.terms for o in self.objectives])

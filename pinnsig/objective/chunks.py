@@ -74,18 +74,23 @@ class Cutter:
 
     Args:
         blocks: what is cut.
-        parameters: the network's parameters, in whose matrices width and layers are read.
+        parameters: the network's parameters, in whose matrices the width is read.
         members: how many networks carry each chunk, every one at points of its own.
+        layers: stacks of all partials that a pass keeps; None for one of each matrix.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], parameters: Sequence[Tensor], members: int = 1
+        self,
+        blocks: Sequence[Block],
+        parameters: Sequence[Tensor],
+        members: int = 1,
+        layers: int | None = None,
     ) -> None:
         matrices = [p for p in parameters if p.ndim > 1]
         self.blocks, self.members = blocks, members
         self.cpu = parameters[0].device.type == "cpu"
         self.width = max((p.shape[0] for p in matrices), default=1)
-        self.layers = max(len(matrices), 1)
+        self.layers = layers or max(len(matrices), 1)
         self.rows = sum(len(block.plan) * len(block) for block in blocks)
         self._cuts: dict[int, tuple[Chunk, ...]] = {}
         self._groups: dict[tuple[Chunk, ...], list[list[Chunk]]] = {}

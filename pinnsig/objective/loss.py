@@ -81,7 +81,7 @@ class Objective:
     def notices(self) -> list[str]:
         """What a user should know of how the loss is evaluated; complete after the first time."""
         found = [work.recorded.notice for work in self._works.values()]
-        code = [block.notice for block in self.blocks]
+        code = [self.engine.notice, *(block.notice for block in self.blocks)]
         if self.flat.values.device.type == "cpu":
             find_interpreter(self.flat.values.dtype)  # which every run asks for: its faults show
             found.append(compiler_notice())

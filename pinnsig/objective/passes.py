@@ -32,7 +32,7 @@ class Passes:
     ) -> None:
         self.model, self.engine, self.zeros = model, engine, zeros
         parameters = list(model.parameters())
-        self.cutter = Cutter(blocks, parameters)
+        self.cutter = Cutter(blocks, parameters, layers=engine.layers(model.network))
         self._evaluator = Evaluator(model.bound(), blocks, parameters[0])
         self._conditions = model.problem.terms()
         self.notices = self._evaluator.notices

@@ -6,6 +6,7 @@ when all have asked, they are evaluated together. So the order of all work is fi
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pinnsig.core.interrupts import Interruption, interruptible
@@ -33,7 +34,7 @@ class Batched(Executor):
     def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
         waiting, members = deque(tasks), list[_Member]()
-        batches = Batches(self.members)
+        batches, told = Batches(self.members), 0
         try:
             with interruptible(tell) as interruption:
                 while waiting or members:
@@ -46,7 +47,9 @@ class Batched(Executor):
                     for member in list(members):
                         if member.ended is not None:
                             members.remove(member)
-                            yield member.ended
+                            own, new = member.ended.notices, batches.notices[told:]
+                            yield replace(member.ended, notices=[*own, *new])
+                            told += len(new)
                     asking = [member for member in members if member.asked is not None]
                     found = batches.evaluate([m.asked for m in asking if m.asked is not None])
                     for member, evaluation in zip(asking, found, strict=True):

@@ -190,9 +190,15 @@ def test_a_stream_function_is_free_of_divergence():
 
 def test_engines_are_chosen_by_what_they_support():
     assert choose_engine("auto", network()).name == "jets"
-    assert choose_engine("auto", torch.nn.Linear(2, 1)).name == "nested"
-    with pytest.raises(SettingsError, match="jets cannot be used: it needs an FFNN, not a Linear"):
-        choose_engine("jets", torch.nn.Linear(2, 1))
+    assert choose_engine("auto", torch.nn.Linear(2, 1)).name == "jets"
+    softened = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Softmax(dim=1))
+    reference = choose_engine("auto", softened)
+    assert reference.name == "nested"
+    assert "calls softmax" in str(reference.notice)
+    assert "several times as long" in str(reference.notice)
+    assert choose_engine("nested", softened).notice is None
+    with pytest.raises(SettingsError, match="jets cannot be used: Sequential .* calls softmax"):
+        choose_engine("jets", softened)
     with pytest.raises(SettingsError, match="jets, nested"):
         choose_engine("jet", network())
 

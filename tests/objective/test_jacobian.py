@@ -317,10 +317,10 @@ def test_a_residual_that_nothing_moves_has_zero_rows():
     assert_rows_agree(made)
 
 
-def test_a_network_without_layers_to_take_apart_is_refused():
+def test_a_network_that_is_no_composition_of_operations_is_refused():
     problem = Everything()
-    network = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)).double()
+    network = nn.Sequential(nn.Linear(2, 3), nn.Softmax(1), nn.Linear(3, 1)).double()
     sites = draw_sites(problem, Counts(5, 4, 8), "lhs", seed=0)
     made = Objective(Model(problem, network), NestedEngine(), sites)
-    with pytest.raises(DerivativeError, match="an FFNN, not a Sequential"):
+    with pytest.raises(DerivativeError, match="calls softmax"):
         residual_jacobian(made, made.blocks[0])

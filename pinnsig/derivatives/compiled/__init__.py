@@ -6,14 +6,17 @@ environment variable PINNSIG_COMPILE=0, torch's own operations do the same.
 """
 
 from pinnsig.derivatives.compiled.compiler import compiler_notice
+from pinnsig.derivatives.compiled.operation_tape import CompiledOperationTape, find_operations
 from pinnsig.derivatives.compiled.programs import Program, ProgramCotangents, find_interpreter
 from pinnsig.derivatives.compiled.tape import CompiledTape, find_library
 
 __all__ = [
+    "CompiledOperationTape",
     "CompiledTape",
     "Program",
     "ProgramCotangents",
     "compiler_notice",
     "find_interpreter",
     "find_library",
+    "find_operations",
 ]

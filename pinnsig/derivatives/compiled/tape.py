@@ -32,12 +32,17 @@ class Library:
 @lru_cache(maxsize=256)
 def find_library(activation: Activation, plan: Plan, dtype: torch.dtype) -> Library | None:
     """The passes for this activation, plan and type; None where there is no compiler or form."""
+    layers = find_layers(activation, plan, dtype)
+    network = layers and _network(SCALARS[dtype])
+    return Library(network, layers) if network and layers else None
+
+
+def find_layers(activation: Activation, plan: Plan, dtype: torch.dtype) -> ctypes.CDLL | None:
+    """The elementwise part of a layer; None where there is no compiler or form."""
     form = native_form(activation)
     if form is None or dtype not in SCALARS:
         return None
-    network = _network(SCALARS[dtype])
-    layers = network and load(write_layers(plan, SCALARS[dtype], form))
-    return Library(network, layers) if network and layers else None
+    return load(write_layers(plan, SCALARS[dtype], form))
 
 
 @cache

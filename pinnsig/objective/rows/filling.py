@@ -3,11 +3,8 @@
 import torch
 from torch import Tensor
 
-from pinnsig.core.errors import DerivativeError
 from pinnsig.derivatives import input_partials
-from pinnsig.derivatives.taylor import make_tape
 from pinnsig.model.fields import features_of, fields_from
-from pinnsig.networks import FFNN
 from pinnsig.objective import Block, BoundTerms, Objective
 
 
@@ -15,14 +12,12 @@ class RowFiller:
     """Fills the rows of one block, at the parameters as they are when it is made.
 
     Raises:
-        DerivativeError: a network that is not an FFNN.
+        DerivativeError: a network whose derivatives cannot be had point by point.
     """
 
     def __init__(self, objective: Objective, block: Block) -> None:
         model = objective.model
-        if not isinstance(model.network, FFNN):
-            raise DerivativeError(f"rows need an FFNN, not a {type(model.network).__name__}")
-        self.network, self.block = model.network, block
+        self.network, self.block, self.engine = model.network, block, objective.engine
         coefficients = model.coefficients()
         # autograd stops at these; how each depends on its own parameter is one number
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
@@ -41,8 +36,7 @@ class RowFiller:
         features = features_of(self.problem)
         with torch.enable_grad():  # features and residual may hold unknown coefficients
             inputs = input_partials(features, block.points[points], plan)
-            weights = [w.detach() for w in self.network.weights]
-            tape = make_tape(self.network.activation, plan, inputs.detach(), weights)
+            tape = self.engine.tape(self.network, plan, inputs.detach())
             table = tape.forward().requires_grad_()
             fields, at = fields_from(self.problem, table, block.points[points], plan)
             residuals = self.residual(fields, at, extra).values()

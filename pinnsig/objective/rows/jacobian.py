@@ -101,8 +101,8 @@ def residual_jacobian(
         `objective.flat.values` does.
 
     Raises:
-        DerivativeError: a network that is not an FFNN, points that tear pairs apart, or an `out`
-            of another shape.
+        DerivativeError: a network whose derivatives cannot be had point by point, points that tear
+            pairs apart, or an `out` of another shape.
     """
     span = _checked_span(block, points)
     flat, count = objective.flat.values, block.residuals
