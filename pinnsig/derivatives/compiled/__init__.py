@@ -6,7 +6,8 @@ environment variable PINNSIG_COMPILE=0, torch's own operations do the same.
 """
 
 from pinnsig.derivatives.compiled.compiler import compiler_notice
-from pinnsig.derivatives.compiled.operation_tape import CompiledOperationTape, find_operations
+from pinnsig.derivatives.compiled.operation_library import find_operations
+from pinnsig.derivatives.compiled.operation_tape import CompiledOperationTape
 from pinnsig.derivatives.compiled.programs import Program, ProgramCotangents, find_interpreter
 from pinnsig.derivatives.compiled.tape import CompiledTape, find_library
 

@@ -13,8 +13,8 @@ PAD = 16
 """Units of a register come in multiples of it: whole vectors of any processor and type."""
 
 _SHAPES = """
-/* what all steps share: sizes of a stack, numbers in all registers, in the widest one, kept for
-   each tile, and in all tensors' sums; how many units of zeros there are */
+/* what all steps share: sizes of a stack; numbers in all registers; units of the widest one, whole
+   vectors; numbers kept of each tile, and in all tensors' sums; trained tensors */
 typedef struct {
     long partials, points, tile, registers, widest, kept, total, tensors;
 } Shape;
