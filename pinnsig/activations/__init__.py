@@ -1,7 +1,7 @@
-"""Odd-sigmoid activations (paper, section 4.1 and appendix B.1)."""
+"""Activations: odd-sigmoid ones (paper, section 4.1, appendix B.1) and other smooth functions."""
 
 from pinnsig.activations.algebra import Scaled, Stretched, Sum
-from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations.base import MAX_ORDER, Activation, OddSigmoid
 from pinnsig.activations.expressions import build_activation, parse_activation, parse_function
 from pinnsig.activations.joined import join, structure
 from pinnsig.activations.library import (
@@ -22,6 +22,7 @@ from pinnsig.activations.registry import (
     find_activation,
     register_activation,
 )
+from pinnsig.activations.smooth import Sin, sin
 from pinnsig.activations.softsigns import Softsign, softsign, softsign1, softsign2, softsign3
 
 __all__ = [
@@ -34,7 +35,9 @@ __all__ = [
     "Erf",
     "Gudermannian",
     "Membership",
+    "OddSigmoid",
     "Scaled",
+    "Sin",
     "Softsign",
     "Stretched",
     "Sum",
@@ -50,6 +53,7 @@ __all__ = [
     "parse_activation",
     "parse_function",
     "register_activation",
+    "sin",
     "softsign",
     "softsign1",
     "softsign2",

@@ -1,4 +1,4 @@
-"""Positive combinations of activations, which stay in the class (paper, Corollary 1)."""
+"""Positive combinations of activations; they stay in the class F (paper, Corollary 1)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
 
 
-def _check_factor(kind: str, factor: float, slope: float) -> None:
+def _check_factor(kind: str, factor: float, inner: Activation) -> None:
     if not (math.isfinite(factor) and factor > 0):
         raise ActivationError(f"{kind} factor must be finite and > 0, not {factor!r}")
-    if not (math.isfinite(slope) and slope > 0 and math.isfinite(1 / slope)):
+    slope = abs(factor * inner.slope)
+    if inner.slope and not (0 < slope < math.inf and math.isfinite(1 / slope)):
         raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
 
 
@@ -44,7 +45,7 @@ class Scaled(Activation):
     inner: Activation
 
     def __post_init__(self) -> None:
-        _check_factor("scale", self.factor, self.slope)
+        _check_factor("scale", self.factor, self.inner)
 
     @property
     def slope(self) -> float:
@@ -55,6 +56,11 @@ class Scaled(Activation):
     def bound(self) -> float:
         """c sup |f|."""
         return self.factor * self.inner.bound
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is (Corollary 1)."""
+        return self.inner.odd_sigmoid
 
     @property
     def singular(self) -> bool:
@@ -82,7 +88,7 @@ class Stretched(Activation):
     inner: Activation
 
     def __post_init__(self) -> None:
-        _check_factor("stretch", self.factor, self.slope)
+        _check_factor("stretch", self.factor, self.inner)
 
     @property
     def slope(self) -> float:
@@ -93,6 +99,11 @@ class Stretched(Activation):
     def bound(self) -> float:
         """sup |f|, which stretching does not change."""
         return self.inner.bound
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is (Corollary 1)."""
+        return self.inner.odd_sigmoid
 
     @property
     def singular(self) -> bool:
@@ -137,8 +148,13 @@ class Sum(Activation):
 
     @property
     def bound(self) -> float:
-        """Sum of the bounds: all terms tend to their suprema together."""
+        """Sum of the bounds; for odd sigmoids, which tend to their suprema together, sup |f|."""
         return math.fsum(f.bound for f in self.terms)
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether all terms are (Corollary 1)."""
+        return all(f.odd_sigmoid for f in self.terms)
 
     @property
     def singular(self) -> bool:

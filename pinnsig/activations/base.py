@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,12 +18,15 @@ MAX_ORDER = 5
 
 
 class Activation(ABC):
-    """An odd-sigmoid function f (paper, Definition 4.1), immutable and compared by value.
+    """A smooth function f, immutable and compared by value.
 
-    Subclasses are frozen dataclasses and give `slope`, `bound`, `_format` and `_derivatives`.
-    Positive combinations stay in the class (Corollary 1): `2 * f`, `f / 2`, `f + g`, and
-    `f.stretch(a)` for f(a x). `str(f)` is the canonical expression.
+    Subclasses are frozen dataclasses and give `slope`, `_format` and `_derivatives`; those in the
+    paper's class F derive from `OddSigmoid`. Positive combinations are activations, too: `2 * f`,
+    `f / 2`, `f + g`, and `f.stretch(a)` for f(a x). `str(f)` is the canonical expression.
     """
+
+    suits: ClassVar[str] = "xavier"
+    """The initialiser to name where `calibrated` cannot be."""
 
     @property
     @abstractmethod
@@ -30,14 +34,40 @@ class Activation(ABC):
         """f'(0), exact."""
 
     @property
-    @abstractmethod
     def bound(self) -> float:
-        """sup |f| over the real line."""
+        """sup |f| over the real line, infinite where f is not bounded."""
+        return math.inf
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is in the class F of the paper, Definition 4.1."""
+        return False
 
     @property
     def omega(self) -> float:
-        """The pitchfork point 1 / f'(0) of the paper, section 4.1."""
+        """The pitchfork point 1 / f'(0) of the paper, section 4.1.
+
+        Raises:
+            ActivationError: f is not odd-sigmoid, and has none.
+        """
+        self.require_odd_sigmoid("omega = 1/f'(0)")
         return 1.0 / self.slope
+
+    def require_odd_sigmoid(self, what: str, cure: str = "") -> None:
+        """Refuse what is only defined in the class F.
+
+        Args:
+            what: it needs such a function.
+            cure: what can be done in place of it, for the end of the line.
+
+        Raises:
+            ActivationError: f is not odd-sigmoid.
+        """
+        if not self.odd_sigmoid:
+            raise ActivationError(
+                f"{what} needs an odd-sigmoid activation (odd, bounded, increasing, steepest at "
+                f"0: paper, Definition 4.1), and {self} is none{cure and ': ' + cure}"
+            )
 
     @property
     def expression(self) -> str:
@@ -118,6 +148,23 @@ class Activation(ABC):
 
     def __str__(self) -> str:
         return self.expression
+
+
+class OddSigmoid(Activation):
+    """Base of the functions of the class F (paper, Definition 4.1).
+
+    Positive combinations stay in the class (Corollary 1).
+    """
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """sup |f| over the real line, which is finite."""
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """True."""
+        return True
 
 
 class _Evaluate(torch.autograd.Function):

@@ -30,7 +30,6 @@ _FUNCTIONS: dict[str, Function] = {
     "relu": torch.relu,
     "softplus": _softplus,
     "sigmoid": torch.sigmoid,
-    "sin": torch.sin,
     "cos": torch.cos,
     "sinh": torch.sinh,
     "cosh": torch.cosh,

@@ -92,6 +92,11 @@ class Each(Activation):
         return max(self.factors) * self.inner.slope
 
     @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is."""
+        return self.inner.odd_sigmoid
+
+    @property
     def singular(self) -> bool:
         """Whether f is singular."""
         return self.inner.singular

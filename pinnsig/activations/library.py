@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pinnsig.activations.base import Activation
+from pinnsig.activations.base import OddSigmoid
 
 
 @dataclass(frozen=True)
-class Tanh(Activation):
+class Tanh(OddSigmoid):
     """tanh(x) (appendix B.1); with t = tanh(x), s = sech^2(x): f' = s, f'' = -2 t s, ..."""
 
     @property
@@ -55,7 +55,7 @@ class Tanh(Activation):
 
 
 @dataclass(frozen=True)
-class Gudermannian(Activation):
+class Gudermannian(OddSigmoid):
     """gd(x) = arctan(sinh(x)) = 2 arctan(tanh(x/2)) (appendix B.1); with c = sech(x): f' = c."""
 
     @property
@@ -92,7 +92,7 @@ class Gudermannian(Activation):
 
 
 @dataclass(frozen=True)
-class Erf(Activation):
+class Erf(OddSigmoid):
     """erf(x) (appendix B.1); f^(n+1) = (-1)^n H_n(x) f', with f' = (2/sqrt(pi)) exp(-x^2).
 
     The rounding of x^2 leaves a relative error of about x^2 eps / 2 in every derivative, half
@@ -136,7 +136,7 @@ class Erf(Activation):
 
 
 @dataclass(frozen=True)
-class Arctan(Activation):
+class Arctan(OddSigmoid):
     """arctan(x) (appendix B.1); polynomials in u = 1/(1 + x^2) = f' and x u."""
 
     @property

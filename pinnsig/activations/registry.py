@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 
-from pinnsig.activations import library, softsigns
+from pinnsig.activations import library, smooth, softsigns
 from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
 
@@ -77,3 +77,4 @@ register_activation("softsign", softsigns.softsign)
 register_activation("softsign1", softsigns.softsign1)
 register_activation("softsign2", softsigns.softsign2)
 register_activation("softsign3", softsigns.softsign3)
+register_activation("sin", smooth.sin)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pinnsig.activations.base import MAX_ORDER, Activation
+from pinnsig.activations.base import MAX_ORDER, OddSigmoid
 from pinnsig.core.errors import ActivationError
 
 _LARGEST_K = 1e6
 
 
 @dataclass(frozen=True)
-class Softsign(Activation):
+class Softsign(OddSigmoid):
     """softsign_k(x) = x / (1 + |x|^k)^(1/k) (appendix B.1).
 
     With r = |x|^k / (1 + |x|^k) and s = 1 - r, f' = (1 + |x|^k)^(-1-1/k) and

@@ -47,11 +47,13 @@ def edge_of_chaos(activation: Activation, sigma_b: float, nodes: int | None = No
             (`pinnsig.calibration.normal_expectation`).
 
     Raises:
+        ActivationError: f is not odd-sigmoid: then q may have no solution, or several.
         CalibrationError: sigma_b is negative, not finite, or beyond what can be solved. With a
             given even `nodes` large ones cannot; the message says which can.
 
     Source: paper, section 3; Schoenholz et al. 2017; Hayou et al. 2019.
     """
+    activation.require_odd_sigmoid("the edge of chaos")
     if sigma_b == 0:
         return EdgeOfChaos(sigma_w=activation.omega, sigma_b=0.0, q=0.0, chi=1.0)
     if not _SIGMA_B[0] <= sigma_b <= _SIGMA_B[1]:

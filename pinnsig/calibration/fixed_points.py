@@ -22,6 +22,7 @@ def fixed_point(activation: Activation, a: float) -> float:
     that nothing cancels: accurate to 1e-14 for every a.
 
     Raises:
+        ActivationError: f is not odd-sigmoid.
         CalibrationError: a is not positive and finite.
 
     Source: paper, section 4.1, proposition 1 and theorem 1.

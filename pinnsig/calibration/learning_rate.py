@@ -1,6 +1,15 @@
-"""Learning rates proportional to omega = 1/f'(0)."""
+"""Adam's learning rate: proportional to omega = 1/f'(0) for odd-sigmoid activations."""
 
+from pinnsig.activations import Activation
 from pinnsig.core.errors import CalibrationError
+
+OTHERS = 1e-3
+"""The learning rate for activations without omega: Adam's own, Kingma and Ba 2015."""
+
+
+def suited_learning_rate(activation: Activation) -> float:
+    """Adam's learning rate for an activation: 1e-4 omega in the odd-sigmoid class, else 1e-3."""
+    return default_learning_rate(activation.omega) if activation.odd_sigmoid else OTHERS
 
 
 def default_learning_rate(omega: float) -> float:

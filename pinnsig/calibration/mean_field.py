@@ -31,11 +31,18 @@ def second_moments(
     """(E[f(h)^2], E[f'(h)^2]) for h ~ N(0, q).
 
     Raises:
-        CalibrationError: q is not positive and finite, the slope f'(0) is too extreme for its
-            square to be a number, or the quadrature does not settle.
+        CalibrationError: q is not positive and finite, the slope f'(0) of an odd-sigmoid f is too
+            extreme for its square to be a number, or the quadrature does not settle.
     """
     if not 0 <= q < np.inf:
         raise CalibrationError(f"the variance q must be >= 0 and finite, not {q}")
+    if not activation.odd_sigmoid:  # neither is f(0) = 0, nor need f'(0) tell the size of f'
+
+        def plain(z: Array) -> Array:
+            return evaluate(activation, np.sqrt(q) * z, 1) ** 2
+
+        value, slope = normal_expectation(plain, nodes)
+        return float(value), float(slope)
     if not 1 / LARGEST_SLOPE <= activation.slope <= LARGEST_SLOPE:
         raise CalibrationError(
             f"f'(0) = {activation.slope:g} of {activation} is too extreme: a scale that puts it "

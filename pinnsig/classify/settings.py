@@ -61,7 +61,7 @@ class ClassifySettings:
         integer(1), "steps of the optimiser in all, in place of epochs"
     )
     batch: int = setting(integer(1), "images in a step", 128)
-    lr: float | None = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
+    lr: float | None = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega; else 1e-3]")
     seed: int = setting(integer(0), "seed of weights, split and order", 0)
     dtype: str = setting(word(*DTYPES), "float32 or float64", "float32")
     device: str = setting(word(), "auto, cpu, cuda, cuda:1 or mps", "auto")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import build_activation
-from pinnsig.calibration import default_learning_rate
+from pinnsig.calibration import suited_learning_rate
 from pinnsig.classify.batches import Batches, Part
 from pinnsig.classify.datasets import ImageSet
 from pinnsig.classify.elementwise import BlockedAdam
@@ -129,7 +129,7 @@ class Training:
             zip(members, activations, initializers, strict=True)
         ):
             self.networks.fill(index, f, init, weight_generator(member.seed))
-            rate = member.lr or default_learning_rate(f.omega)
+            rate = member.lr or suited_learning_rate(f)
             settings = ClassifySettings(**{**member.as_dict(), "lr": rate, "init": init.spec})
             self.members.append(Trained(settings, notices=self._notices(images)))
         rates = [member.settings.lr or 0.0 for member in self.members]

@@ -1,6 +1,7 @@
 """Commands that describe without training: problems, activations, init, check-activation."""
 
 import inspect
+import math
 from typing import Any
 
 import click
@@ -110,15 +111,20 @@ def _term_groups(problem: Problem) -> dict[str, str]:
 @JSON
 def activations(as_json: bool) -> None:
     """List the named activations; expressions combine them."""
-    if as_json:
-        facts = {
-            name: {"expression": f.expression, "omega": f.omega, "bound": f.bound}
-            for name, f in ACTIVATIONS.items()
+    facts = {
+        name: {
+            "expression": f.expression,
+            "omega": f.omega if f.odd_sigmoid else None,
+            "bound": f.bound if math.isfinite(f.bound) else None,
         }
+        for name, f in ACTIVATIONS.items()
+    }
+    if as_json:
         print_json(facts)
         return
-    rows = [(n, f.expression, f.omega, f.bound) for n, f in ACTIVATIONS.items()]
+    rows = [(name, *row.values()) for name, row in facts.items()]
     print_table(("name", "f(x)", "omega", "bound"), rows)
+    click.echo("\nthose without omega are not odd-sigmoid: calibrated and eoc refuse them")
     click.echo("\nand softsign<k> for any real k >= 1, such as softsign2.5")
     click.echo('combine them as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
 
@@ -151,10 +157,11 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
             {"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about}
         )
         return
-    low, high = about.pop("band")
+    band = about.pop("band")
     rate = about.pop("learning_rate")
     shown = {"activation": f.expression, "init": chosen.spec, "depth": settings.depth, **about}
-    print_pairs({**shown, "learning_rate": rate, "band": f"[{low:.6g}, {high:.6g}]"})
+    ends = None if band is None else "[{:.6g}, {:.6g}]".format(*band)
+    print_pairs({**shown, "learning_rate": rate, "band": ends})
 
 
 # -h is no option here, nor is any other text with a minus but for those that the command has

@@ -12,11 +12,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.activations import Activation
-from pinnsig.calibration import (
-    default_learning_rate,
-    layerwise_chi,
-    learning_rate_band,
-)
+from pinnsig.calibration import layerwise_chi, learning_rate_band, suited_learning_rate
 from pinnsig.core.errors import InitializerError
 
 
@@ -53,13 +49,14 @@ class Scales:
 class Description(Scales):
     """The numbers of an initialisation, for people and run records.
 
-    `chi` is the mean-field gradient gain of the last hidden layer, for inputs of unit variance.
+    `chi` is the mean-field gradient gain of the last hidden layer, for inputs of unit variance;
+    `omega` and `band` are None for an activation that is not odd-sigmoid.
     """
 
-    omega: float
+    omega: float | None
     chi: float
     learning_rate: float
-    band: tuple[float, float]
+    band: tuple[float, float] | None
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name."""
@@ -118,10 +115,10 @@ class Initializer(ABC):
         chi = layerwise_chi(activation, depth, scales.weight_variance, scales.sigma_b)
         return Description(
             **asdict(scales),
-            omega=activation.omega,
+            omega=activation.omega if activation.odd_sigmoid else None,
             chi=float(chi[-1]),
-            learning_rate=default_learning_rate(activation.omega),
-            band=learning_rate_band(activation.omega),
+            learning_rate=suited_learning_rate(activation),
+            band=learning_rate_band(activation.omega) if activation.odd_sigmoid else None,
         )
 
     @property

@@ -55,13 +55,23 @@ class Calibrated(Initializer):
         self._require(0 <= self.sigma_b < math.inf, "sigma_b", ">= 0 and finite")
 
     def scales(self, activation: Activation, depth: int) -> Scales:
-        """sigma_z = sigma*(p, depth, omega)."""
+        """sigma_z = sigma*(p, depth, omega).
+
+        Raises:
+            ActivationError: the activation is not odd-sigmoid.
+        """
+        _require_odd_sigmoid(self, activation)
         p, omega = target_negative_rate(depth) if self.p is None else self.p, activation.omega
         return Scales(p, omega + self.epsilon, sigma_star(p, depth, omega), sigma_b=self.sigma_b)
 
     def weight(self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator) -> Tensor:
         """D + Z."""
         return _diagonal_and_noise(n_out, n_in, scales, generator)
+
+
+def _require_odd_sigmoid(initializer: Initializer, activation: Activation) -> None:
+    cure = f"take init = {activation.suits}, or another that does not need omega"
+    activation.require_odd_sigmoid(f"init = {initializer.name}", cure)
 
 
 def _diagonal_and_noise(
@@ -119,6 +129,7 @@ class EdgeOfChaos(_Gaussian):
         self._require(self.nodes is None or self.nodes >= 1, "nodes", "at least 1")
 
     def _sigma_w(self, activation: Activation) -> float:
+        _require_odd_sigmoid(self, activation)
         return edge_of_chaos(activation, self.sigma_b, self.nodes).sigma_w
 
 
@@ -163,7 +174,8 @@ class Orthogonal(_Gaussian):
 
     Attributes:
         sigma_b: standard deviation of the biases.
-        gain: None ("auto") for omega, with which the linearised network keeps every norm.
+        gain: None ("auto") for omega, with which the linearised network keeps every norm; for 1
+            where the activation has no omega.
 
     Raises:
         InitializerError: a parameter is out of range.
@@ -180,7 +192,9 @@ class Orthogonal(_Gaussian):
         self._require(allowed, "gain", "positive and finite")
 
     def _sigma_w(self, activation: Activation) -> float:
-        return activation.omega if self.gain is None else self.gain
+        if self.gain is not None:
+            return self.gain
+        return activation.omega if activation.odd_sigmoid else 1.0
 
     def weight(self, n_out: int, n_in: int, scales: Scales, generator: torch.Generator) -> Tensor:
         """Gain times the Q of a QR factorisation of standard normal noise."""
@@ -213,7 +227,12 @@ class GivenNoise(Initializer):
         self._require(0 <= self.sigma_b < math.inf, "sigma_b", ">= 0 and finite")
 
     def scales(self, activation: Activation, depth: int) -> Scales:  # noqa: ARG002
-        """The noise as it was given, at any depth."""
+        """The noise as it was given, at any depth.
+
+        Raises:
+            ActivationError: the activation is not odd-sigmoid.
+        """
+        _require_odd_sigmoid(self, activation)
         diagonal = activation.omega + self.epsilon
         return Scales(diagonal=diagonal, sigma_z=self.sigma, sigma_b=self.sigma_b)
 

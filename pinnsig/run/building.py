@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pinnsig.activations import Activation, build_activation
-from pinnsig.calibration import default_learning_rate, learning_rate_band
+from pinnsig.calibration import (
+    default_learning_rate,
+    learning_rate_band,
+    suited_learning_rate,
+)
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.core.memory import in_words
@@ -75,11 +79,11 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> RunCompon
     initializer.fill(network, weight_generator(settings.seed))
     settings = replace(
         settings,
-        lr=settings.lr or default_learning_rate(activation.omega),
+        lr=settings.lr or suited_learning_rate(activation),
         init=initializer.spec,
         set=made.values(),
     )
-    notices += [*learning_rate_notices(settings.lr, activation.omega), *_dense_notices(settings)]
+    notices += [*learning_rate_notices(settings.lr, activation), *_dense_notices(settings)]
     model = Model(made, network)
     return RunComponents(settings, made, activation, initializer, model, tuple(notices))
 
@@ -209,8 +213,11 @@ def build_objective(
     return objective
 
 
-def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:
+def learning_rate_notices(rate: float, activation: Activation) -> tuple[str, ...]:
     """A line where a learning rate lies outside the paper's band [1e-5, 1e-3] omega."""
+    if not activation.odd_sigmoid:
+        return ()
+    omega = activation.omega
     low, high = learning_rate_band(omega)
     # rounding must not put the ends of the band outside it
     if low * (1 - 1e-9) <= rate <= high * (1 + 1e-9):

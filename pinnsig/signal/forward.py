@@ -48,8 +48,10 @@ def profile(
         bins: B of the spread.
 
     Raises:
+        ActivationError: the activation is not odd-sigmoid.
         SignalError: a layer is wanted that is not there; or activations are not finite.
     """
+    network.activation.require_odd_sigmoid("the profile")
     wanted = set(range(1, network.depth + 1) if at is None else at)
     outside = sorted(layer for layer in wanted if not 1 <= layer <= network.depth)
     if outside:

@@ -29,6 +29,7 @@ class Moments:
     """
 
     def __init__(self, activation: Activation) -> None:
+        activation.require_odd_sigmoid("the mean field's table")
         slope, bound = activation.slope, activation.bound
         low, high = _DECADES
         # the unit (bound / slope)^2 makes the table fit activations of any scale
@@ -113,6 +114,7 @@ def depth_scales(
 
     Source: Schoenholz et al. 2017, sections 3 and 4; paper, section 3.
     """
+    activation.require_odd_sigmoid("the depth scale")
     if sigma_b == 0 and weight_variance <= activation.omega**2:
         # the variance falls to 0, where both maps are linear
         gain = weight_variance * activation.slope**2

@@ -98,6 +98,7 @@ def health(
     Raises:
         PinnsigError: depth, width, inputs or initialiser cannot be used.
     """
+    activation.require_odd_sigmoid("the health report")
     network = RandomNetwork(activation, initializer, depth, width, seed)
     wanted = set(log_spaced(depth, LAYERS))
     rows, chis, saturation = [], [], 1.0

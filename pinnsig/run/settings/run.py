@@ -72,7 +72,7 @@ class Settings:
         "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
         "large  [preset; 0 where adam and lbfgs are given]",
     )
-    lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
+    lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega; else 1e-3]")
     phases: list[dict[str, Any]] = setting(
         phases,
         "in place of these, as often as there are phases: adam:600,lr=1e-3 "
