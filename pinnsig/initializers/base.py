@@ -157,3 +157,8 @@ def register_initializer(cls: type[_Class]) -> type[_Class]:
 def standard_normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     """Noise N(0, 1), float64 on the CPU."""
     return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator) -> Tensor:
+    """Noise U(-bound, bound), float64 on the CPU."""
+    return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * bound

@@ -68,9 +68,10 @@ def linear_weights(n_in: int, n_out: int) -> int:
 
 
 def draw(
-    layer: nn.Linear, initializer: Initializer, scales: Scales, generator: torch.Generator
+    layer: nn.Module, initializer: Initializer, scales: Scales, generator: torch.Generator
 ) -> None:
-    """Overwrite a layer's weights and biases with the initialiser's next ones."""
+    """Overwrite a linear layer's weights and biases with the initialiser's next ones."""
+    assert isinstance(layer, nn.Linear)
     n_out, n_in = layer.weight.shape
     weight, bias = initializer.draw(n_out, n_in, scales, generator)
     layer.weight.copy_(weight)

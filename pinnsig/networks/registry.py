@@ -5,7 +5,7 @@ A new one is a class under `register_network`; its keyword arguments are the tex
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -104,6 +104,11 @@ def parse_network(text: str) -> NetworkSpec:
             raise SettingsError(f"network {name} has no {key!r}: {_suggestion(key, known)}")
         given[key] = _value(name, known[key], value)
     return NetworkSpec(name, given)
+
+
+def usual_settings(text: str) -> Mapping[str, Any]:
+    """Return the settings that a network differs in, where they are not given."""
+    return {} if text.startswith(OWN) else parse_network(text).cls.usual
 
 
 def network_options(name: str) -> dict[str, inspect.Parameter]:

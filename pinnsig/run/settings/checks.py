@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.networks import OWN, parse_network
 
 Check = Callable[[str, Any], Any]
 
@@ -77,6 +78,14 @@ def negative_rate(name: str, value: Any) -> float | str:
     if checked >= 0.5:
         raise SettingsError(f"{name} = {value:g} must be below 0.5, or auto for the rule p(L)")
     return checked
+
+
+def network(name: str, value: Any) -> str:
+    """A registered network with its parameters, or the name of one that was given from Python."""
+    text = word()(name, value)
+    if not text.startswith(OWN):
+        parse_network(text)
+    return text
 
 
 def table(name: str, value: Any) -> dict[str, Any]:
