@@ -18,6 +18,7 @@ from pinnsig.calibration import (
     learning_rate_band,
 )
 from pinnsig.core.errors import InitializerError
+from pinnsig.core.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Initializer(ABC):
 
 _Class = TypeVar("_Class", bound=Initializer)
 
-INITIALIZERS: dict[str, type[Initializer]] = {}
+INITIALIZERS: Registry[type[Initializer]] = Registry("initialiser", InitializerError)
 """The known initialisers by name."""
 
 
@@ -152,8 +153,7 @@ def register_initializer(cls: type[_Class]) -> type[_Class]:
     Raises:
         InitializerError: the name belongs to another class.
     """
-    if INITIALIZERS.setdefault(cls.name, cls) is not cls:
-        raise InitializerError(f"an initialiser named {cls.name!r} is already registered")
+    INITIALIZERS.register(cls.name, cls)
     return cls
 
 

@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_is_refused(cli: Cli, tmp_path: Path, text: str, w
         (["sweep"], "name a problem"),
         (["sweep", "burgrs"], "did you mean burgers"),
         (["sweep", "burgers", "--scale", "1,x"], "scale = 'x' is no number"),
-        (["sweep", "burgers", "--init", "eoc,clibrated"], "did you mean 'calibrated'"),
+        (["sweep", "burgers", "--init", "eoc,clibrated"], "did you mean calibrated"),
         (["sweep", "burgers", "--zip", "--scale", "1,2", "--seed", "1,2,3"], "as many of each"),
         (["sweep", "burgers", "--ray", "--workers", "2"], "either --workers"),
         (["sweep", "burgers", "--ray", "auto", "--ray-cpus", "0"], "--ray-cpus"),

@@ -13,6 +13,7 @@ from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
 from pinnsig.run.settings.checks import (
     check_fields,
+    entry,
     integer,
     negative_rate,
     number,
@@ -104,7 +105,7 @@ class Settings:
         "[quick]",
     )
     weighting: str = setting(
-        word("none", *WEIGHTINGS),
+        entry(WEIGHTINGS, "none"),
         "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
         "[start-trace; paper: none]", "none",
     )  # fmt: skip
