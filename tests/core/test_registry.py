@@ -31,7 +31,7 @@ class Other:
 
 
 def test_reads_as_a_mapping_in_the_order_of_registration():
-    tools = Registry("tool", SettingsError, {"saw": Tool})
+    tools: Registry[type] = Registry("tool", SettingsError, {"saw": Tool})
     assert tools.register("axe", Other) is Other
     assert dict(tools) == {"saw": Tool, "axe": Other}
     assert (list(tools), len(tools), "axe" in tools, tools.get("pen")) == (
