@@ -36,6 +36,8 @@ class Adaptive(Network):
         SettingsError: the weights do not fit into memory.
     """
 
+    keeps_signs = True
+
     def __init__(
         self,
         inputs: int,

@@ -27,11 +27,13 @@ class Network(nn.Module, ABC):
         activation: the f that an initialiser is calibrated for.
         signal_depth: the L that it is calibrated for: how many noisy layers a signal goes through,
             one after another.
+        keeps_signs: whether, calibrated, a unit has the sign of its input but for the negative rate.
         usual: settings that differ from the usual ones where they are not given.
     """
 
     activation: Activation
     signal_depth: int
+    keeps_signs: ClassVar[bool] = False
     usual: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod

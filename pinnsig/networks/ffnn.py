@@ -28,6 +28,8 @@ class FFNN(Network):
         SettingsError: its weights do not fit into memory.
     """
 
+    keeps_signs = True
+
     def __init__(
         self,
         inputs: int,

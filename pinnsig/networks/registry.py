@@ -3,9 +3,8 @@
 A new one is a class under `register_network`; its keyword arguments are the text's parameters.
 """
 
-import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -13,6 +12,7 @@ import torch
 
 from pinnsig.activations import Activation
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import Registry, unknown
 from pinnsig.networks.base import Network
 
 PLACE = ("dtype", "device")  # keyword arguments that every network has
@@ -21,7 +21,7 @@ OWN = "own:"
 
 _Class = TypeVar("_Class", bound=type[Network])
 
-NETWORKS: dict[str, type[Network]] = {}
+NETWORKS: Registry[type[Network]] = Registry("network", SettingsError)
 """The known networks by name."""
 
 
@@ -33,8 +33,7 @@ def register_network(name: str) -> Callable[[_Class], _Class]:
     """
 
     def register(cls: _Class) -> _Class:
-        if NETWORKS.setdefault(name, cls) is not cls:
-            raise SettingsError(f"a network named {name!r} is already registered")
+        NETWORKS.register(name, cls)
         return cls
 
     return register
@@ -90,8 +89,7 @@ def parse_network(text: str) -> NetworkSpec:
         )
     name, _, listed = text.partition(":")
     name = name.strip()
-    if name not in NETWORKS:
-        raise SettingsError(f"network = {name!r} is unknown: {_suggestion(name, NETWORKS)}")
+    NETWORKS.find(name)
     known = network_options(name)
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in listed.split(","))):
@@ -101,7 +99,7 @@ def parse_network(text: str) -> NetworkSpec:
         if key in given:
             raise SettingsError(f"network {name}: {key} is given twice")
         if key not in known:
-            raise SettingsError(f"network {name} has no {key!r}: {_suggestion(key, known)}")
+            raise SettingsError(unknown(f"parameter of {name}", key, known))
         given[key] = _value(name, known[key], value)
     return NetworkSpec(name, given)
 
@@ -123,8 +121,8 @@ def _value(name: str, parameter: inspect.Parameter, text: str) -> Any:
     wanted = parameter.annotation
     if get_origin(wanted) is Literal:
         if text not in get_args(wanted):
-            words = _suggestion(text, get_args(wanted))
-            raise SettingsError(f"network {name}: {parameter.name} = {text!r} is unknown: {words}")
+            what = f"network {name}: {parameter.name} ="
+            raise SettingsError(unknown(what, text, get_args(wanted)))
         return text
     try:
         return wanted(text)
@@ -143,9 +141,3 @@ def require_option(allowed: bool, name: str, parameter: str, rule: str, value: A
     """
     if not allowed:
         raise SettingsError(f"network {name}: {parameter} must be {rule}, not {value}")
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"known are {', '.join(known) or 'none'}"

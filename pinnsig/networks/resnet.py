@@ -38,6 +38,8 @@ class ResNet(Network):
         SettingsError: the block has no layer, or the weights do not fit into memory.
     """
 
+    keeps_signs = True
+
     def __init__(
         self,
         inputs: int,

@@ -136,9 +136,7 @@ def resume(
         TrainingError: see `solve`.
     """
     options = Options(figures, callbacks, keep_checkpoint, clock)
-    made = resuming(
-        run, problem=problem, network=network, options=options, trust=trust, **changes
-    )
+    made = resuming(run, problem=problem, network=network, options=options, trust=trust, **changes)
     return drive(made, evaluate_alone)
 
 

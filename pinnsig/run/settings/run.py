@@ -14,6 +14,7 @@ from pinnsig.core.errors import SettingsError
 from pinnsig.networks import NETWORKS
 from pinnsig.run.settings.checks import (
     check_fields,
+    entry,
     integer,
     negative_rate,
     network,
@@ -109,7 +110,7 @@ class Settings:
         "[quick]",
     )
     weighting: str = setting(
-        word("none", *WEIGHTINGS),
+        entry(WEIGHTINGS, "none"),
         "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
         "[start-trace; paper: none]", "none",
     )  # fmt: skip
