@@ -76,8 +76,8 @@ def signal(
     if as_json:
         print_json({
             "activation": f.expression, "omega": omega, "network": settings.network,
-            "depth": settings.depth, "width": settings.width, "inputs": x.shape[1], "points": points,
-            "figure": None if no_figure else str(figure),
+            "depth": settings.depth, "width": settings.width, "inputs": x.shape[1],
+            "points": points, "figure": None if no_figure else str(figure),
             "reports": [report.as_dict() for report in reports],
         })  # fmt: skip
         return
@@ -115,6 +115,6 @@ def _row(report: Health) -> tuple[str, ...]:
     r = report
     return (
         r.initializer, f"[{r.low:.3g}, {r.high:.3g}]", f"{r.spread:.3f}", f"{r.correlation:.3f}",
-        f"{r.chi:.4f}", "-" if math.isnan(r.chi_mean_field) else f"{r.chi_mean_field:.4f}", f"{r.negative_rate:.3f}",
-        f"{r.gradient_ratio:.2e}", r.grade,
+        f"{r.chi:.4f}", "-" if math.isnan(r.chi_mean_field) else f"{r.chi_mean_field:.4f}",
+        f"{r.negative_rate:.3f}", f"{r.gradient_ratio:.2e}", r.grade,
     )  # fmt: skip

@@ -19,7 +19,7 @@ class Network(nn.Module, ABC):
     """Base of the networks that `--network` names; a subclass is one short file.
 
     Its constructor takes `inputs, outputs, depth, width, activation`, then what is its own by
-    keyword, and `dtype` and `device`; its `states` and `output` are made of linear layers,
+    keyword, and `dtype` and `device`; `embed`, `states` and `output` are made of linear layers,
     activations, products, sums, numbers and trained factors, which every engine can carry.
     Parameters are left uninitialised: an initialiser fills them (`pinnsig.initializers`).
 
@@ -27,7 +27,7 @@ class Network(nn.Module, ABC):
         activation: the f that an initialiser is calibrated for.
         signal_depth: the L that it is calibrated for: how many noisy layers a signal goes through,
             one after another.
-        keeps_signs: whether, calibrated, a unit has the sign of its input but for the negative rate.
+        keeps_signs: whether a calibrated unit keeps the sign of its input, at the negative rate.
         usual: settings that differ from the usual ones where they are not given.
     """
 
@@ -36,9 +36,13 @@ class Network(nn.Module, ABC):
     keeps_signs: ClassVar[bool] = False
     usual: ClassVar[Mapping[str, Any]] = {}
 
+    def embed(self, x: Tensor) -> Tensor:
+        """What the first layer is given for inputs of shape (N, inputs): fixed features of them."""
+        return x
+
     @abstractmethod
     def states(self, x: Tensor) -> Iterator[Tensor]:
-        """The hidden states in order, each of shape (N, width), from inputs of shape (N, inputs).
+        """The hidden states in order, each of shape (N, width), from embedded inputs.
 
         The output layer is given the last one.
         """
@@ -54,6 +58,7 @@ class Network(nn.Module, ABC):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map inputs of shape (N, inputs) to outputs of shape (N, outputs)."""
+        x = self.embed(x)
         for state in self.states(x):
             x = state
         return self.output(x)

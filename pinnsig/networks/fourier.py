@@ -72,6 +72,8 @@ class Fourier(Network):
         SettingsError: a parameter is out of range, or the weights do not fit into memory.
     """
 
+    keeps_signs = True
+
     def __init__(
         self,
         inputs: int,
@@ -110,9 +112,12 @@ class Fourier(Network):
         for layer in (*self.layers, self.last):
             draw(layer, initializer, scales, generator)
 
+    def embed(self, x: Tensor) -> Tensor:
+        """The features; see `Network.embed`."""
+        return self.features(x)
+
     def states(self, x: Tensor) -> Iterator[Tensor]:
-        """x after each layer behind the features; see `Network.states`."""
-        x = self.features(x)
+        """See `Network.states`."""
         for layer in self.layers:
             x = self.activation(layer(x))
             yield x

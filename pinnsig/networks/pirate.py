@@ -85,9 +85,12 @@ class PirateNet(Network):
         for gate in self.gates:
             gate.zero_()
 
+    def embed(self, x: Tensor) -> Tensor:
+        """The features; see `Network.embed`."""
+        return self.features(x)
+
     def states(self, x: Tensor) -> Iterator[Tensor]:
         """x after each block; see `Network.states`."""
-        x = self.features(x)
         u, v = self.activation(self.u(x)), self.activation(self.v(x))
         difference = v - u
         for block, gate in zip(self.blocks, self.gates, strict=True):

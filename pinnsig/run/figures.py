@@ -105,7 +105,7 @@ def draw_initial_activations(
 
     @torch.no_grad()
     def make() -> Figure:
-        states = network.states(model.inputs(points[:POINTS_PER_LAYER]))
+        states = network.states(network.embed(model.inputs(points[:POINTS_PER_LAYER])))
         layers = [x.double().cpu().numpy().ravel() for x in states]
         largest = max(float(np.abs(layer).max()) for layer in layers)
         # a sum of activations may leave their range

@@ -103,7 +103,7 @@ def resume(
     run: str | Path,
     *,
     problem: type[Problem] | None = None,
-    network: Own | None = None,
+    network: Own | str | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
     keep_checkpoint: bool = False,
@@ -144,13 +144,15 @@ def resuming(
     run: str | Path,
     *,
     problem: type[Problem] | None = None,
-    network: Own | None = None,
+    network: Own | str | None = None,
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     trust: Trust = False,
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
+    if isinstance(network, str):
+        changes["network"], network = network, None
     directory = RunDirectory.open(run)
     with directory.locked():
         if directory.is_classifier():

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.initializers import Initializer
+from pinnsig.initializers.base import standard_normal
 from pinnsig.networks import Network
 from pinnsig.signal.forward import Profile, correlation, sign_changes
 from pinnsig.signal.report import Health, judge
@@ -16,22 +17,26 @@ from pinnsig.signal.spread import histogram, spread
 def network_health(network: Network, initializer: Initializer, x: Tensor) -> Health:
     """Send inputs through an initialised network and gradients back, and judge.
 
-    What a signal is depends on the network: its `states`, x^1 to x^L. `low`, `high`, `rms` and the
-    histograms are over the largest of sup|f| and their sizes; the variance, the correlation and the
-    gradients are those of the states. A signal may have several ways to the last layer, which all
-    begin at the input: so the gradient ratio is |dloss/dx^0| / |dloss/dx^L| for the loss
-    0.5 |x^L|^2, and chi_l the mean of |dloss/dx^(l-1)|^2 over that of |dloss/dx^l|^2. There is no
-    mean field of it, and no saturation: both are NaN.
+    What a signal is depends on the network: its `states`, x^1 to x^L, made of its embedded inputs,
+    x^0. `low`, `high`, `rms` and the histograms are over the largest of sup|f| and their sizes; the
+    variance, the correlation and the gradients are those of the states. A signal may have several
+    ways to the last layer, which all begin at x^0: so the gradient ratio is
+    |dloss/dx^0| / |dloss/dx^L| for a linear loss v . x^L with v ~ N(0, 1), and chi_l the mean of
+    |dloss/dx^(l-1)|^2 over that of |dloss/dx^l|^2. There is no mean field of it, and no saturation:
+    both are NaN.
 
     Args:
         network: with its weights.
         initializer: that drew them.
         x: inputs, shape (M, N_0), of the network's type.
     """
-    x = x.detach().requires_grad_()
+    with torch.no_grad():
+        x = network.embed(x).clone()
+    x.requires_grad_()
     with torch.enable_grad():
         states = list(network.states(x))
-        loss = 0.5 * states[-1].square().sum()
+        cotangent = standard_normal((*states[-1].shape,), torch.Generator().manual_seed(0))
+        loss = (cotangent.to(x) * states[-1]).sum()
         gradients = torch.autograd.grad(
             loss, [x, *states], allow_unused=True, materialize_grads=True
         )
