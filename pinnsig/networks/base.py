@@ -66,7 +66,9 @@ class Network(nn.Module, ABC):
 
 def linear(n_in: int, n_out: int, dtype: torch.dtype, device: torch.device | str) -> nn.Linear:
     """Return a linear layer whose weights are not drawn: that leaves torch's generator alone."""
-    return nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
+    made = nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
+    assert isinstance(made, nn.Linear)
+    return made
 
 
 def linear_weights(n_in: int, n_out: int) -> int:

@@ -30,7 +30,7 @@ def own_network(given: Mapping[str, Any]) -> tuple[dict[str, Any], Own | None]:
     Raises:
         SettingsError: what is given is neither a text, a module nor a callable.
     """
-    network = given.get("network")
+    network: Any = given.get("network")
     if network is None or isinstance(network, str):
         return dict(given), None
     if not callable(network):

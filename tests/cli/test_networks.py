@@ -22,21 +22,21 @@ def test_networks_are_listed(cli: Cli):
 
 
 def test_a_network_is_solved_shown_plotted_and_asked(cli: Cli, tmp_path):
-    run = tmp_path / "run"
-    done = cli("solve", "heat", "--network", "pirate:sigma=0.5", *SMALL, "--path", run)
+    done = cli("solve", "heat", "--network", "pirate:sigma=0.5", *SMALL, "--runs", tmp_path)
     assert done.code == 0, done.err
+    (run,) = (tmp_path / "heat").iterdir()
     assert cli("show", run, "--json").json()["network"] == "pirate:sigma=0.5"
     assert "pirate:sigma=0.5" in cli("show", run).out
     assert str(run / "figures" / "activations.png") in cli("plot", run).out
     (value,) = cli("predict", run, "--at", "x=0.1", "t=0.5", "--json").json()["u"]
     assert isinstance(value, float)
-    assert cli("resume", run, "--adam", 3).code == 0
+    assert cli("resume", run, "--lbfgs", 2).code == 0
 
 
 def test_networks_are_an_axis_of_sweeps(cli: Cli, tmp_path):
     path = tmp_path / "sweep"
     networks = "ffnn,resnet:block=1,siren:omega_0=5"
-    done = cli("sweep", "heat", "--network", networks, *SMALL, "--path", path, "--workers", 1)
+    done = cli("sweep", "heat", "--network", networks, *SMALL, "--out", path, "--workers", 1)
     assert done.code == 0, done.err
     rows = cli("show", path, "--json").json()
     assert [row["network"] for row in rows] == networks.split(",")
@@ -82,7 +82,7 @@ def test_what_cannot_be(cli: Cli, tmp_path, monkeypatch, arguments, part):
 
 
 def test_settings_of_a_network_are_in_the_config(cli: Cli, tmp_path):
-    run = tmp_path / "run"
-    assert cli("solve", "heat", "--network", "siren", *SMALL, "--path", run).code == 0
+    assert cli("solve", "heat", "--network", "siren", *SMALL, "--runs", tmp_path).code == 0
+    (run,) = (tmp_path / "heat").iterdir()
     config = json.loads((run / "config.json").read_text())
     assert (config["network"], config["act"], config["init"]) == ("siren", "sin", "siren")

@@ -1,6 +1,7 @@
 """Every registered network: its size, its function, its start."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ def activation_of(text, f=None):
     return sin if text.startswith("siren") else f or Tanh()
 
 
-def made(text, depth=4, init=None, f=None, inputs=2, outputs=1, seed=0, width=WIDTH):
+def made(text, depth=4, init=None, f=None, inputs=2, outputs=1, seed=0, width=WIDTH) -> Any:
     spec = parse_network(text)
     f = activation_of(text, f)
     network = spec.build(inputs, outputs, depth, width, f, torch.float64)
@@ -70,7 +71,7 @@ def test_what_cannot_fit_is_refused_before_it_is_made(text):
     ],
 )
 def test_every_initialiser_fills_every_weight(text, init):
-    network = parse_network(text).build(2, 1, 4, WIDTH, activation_of(text), torch.float64)
+    network: Any = parse_network(text).build(2, 1, 4, WIDTH, activation_of(text), torch.float64)
     for tensor in [*network.parameters(), *network.buffers()]:
         tensor.data.fill_(math.nan)
     if hasattr(network, "features"):  # what no initialiser draws
@@ -134,7 +135,8 @@ def gain(network, width=WIDTH):
             x = x + branch
         return x
 
-    return torch.autograd.functional.jacobian(rest, zero)[0, :, 0]
+    found: Any = torch.autograd.functional.jacobian(rest, zero)
+    return found[0, :, 0]
 
 
 @pytest.mark.parametrize("block", [1, 2, 3])
