@@ -133,7 +133,7 @@ def activations(as_json: bool) -> None:
 @click.command()
 @JSON
 def networks(as_json: bool) -> None:
-    """List the networks, with the parameters that --network takes after a colon."""
+    """List the networks, with the parameters of each."""
     facts = {
         name: {
             "about": inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " "),

@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +30,7 @@ def own_network(given: Mapping[str, Any]) -> tuple[dict[str, Any], Own | None]:
     Raises:
         SettingsError: what is given is neither a text, a module nor a callable.
     """
-    network: Any = given.get("network")
+    network = given.get("network")
     if network is None or isinstance(network, str):
         return dict(given), None
     if not callable(network):
@@ -38,7 +38,8 @@ def own_network(given: Mapping[str, Any]) -> tuple[dict[str, Any], Own | None]:
             f"network = {network!r} cannot be: give the text of a registered one, an nn.Module, or "
             "a callable that makes one of inputs and outputs"
         )
-    return {**given, "network": OWN + _name(network)}, network
+    own = cast(Own, network)
+    return {**given, "network": OWN + _name(own)}, own
 
 
 def make_network(
