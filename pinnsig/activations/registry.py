@@ -5,19 +5,19 @@ A new activation is one subclass of `Activation` and, below it, one `register_ac
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 
 from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
+from pinnsig.core.registry import Registry, unknown
 
 Factory = Callable[[float], Activation]
 
-ACTIVATIONS: dict[str, Activation] = {}
+ACTIVATIONS: Registry[Activation] = Registry("activation", ActivationError)
 """Activations by name."""
 
-FACTORIES: dict[str, Factory] = {}
+FACTORIES: Registry[Factory] = Registry("family of activations", ActivationError)
 """Families by name; each makes an activation from the number that follows its name."""
 
 _RESERVED = {"x", "pi"}
@@ -35,12 +35,12 @@ def register_activation(name: str, activation: Activation | Factory) -> None:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
         raise ActivationError(f"{name!r} cannot name an activation: use a-z, 0-9 and _, not x, pi")
-    if (ACTIVATIONS | FACTORIES).get(name, activation) != activation:
-        raise ActivationError(f"the name {name!r} is taken by another activation")
     if isinstance(activation, Activation):
-        ACTIVATIONS[name] = activation
+        FACTORIES.check_free(name, activation)
+        ACTIVATIONS.register(name, activation)
     elif callable(activation):
-        FACTORIES[name] = activation
+        ACTIVATIONS.check_free(name, activation)
+        FACTORIES.register(name, activation)
     else:
         raise ActivationError(f"{name!r} must be an Activation or make one, not {activation!r}")
 
@@ -60,8 +60,6 @@ def find_activation(name: str) -> Activation | None:
 
 
 def unknown_name(name: str, others: Iterable[str] = ()) -> ActivationError:
-    """Return the error for an unknown name: the nearest known one, and all of them."""
+    """Return the error for an unknown name."""
     known = sorted({*ACTIVATIONS, *others, *(f"{family}<k>" for family in FACTORIES)})
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f", did you mean {near[0]!r}?" if near else ";"
-    return ActivationError(f"unknown function {name!r}{hint} known: {', '.join(known)}")
+    return ActivationError(unknown("function", name, known))

@@ -1,6 +1,5 @@
 """Image sets by name: where their files are looked for, and what is checked when they are read."""
 
-import difflib
 import hashlib
 import os
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from pinnsig.classify.digits import five_thousand_digits
 from pinnsig.classify.formats import Bytes, read_cifar_binary, read_cifar_python, read_idx
 from pinnsig.core.errors import DatasetError
+from pinnsig.core.registry import unknown
 
 VARIABLE = "PINNSIG_DATA"
 SYSTEM = Path("/usr/share/datasets")
@@ -118,10 +118,7 @@ def load_images(name: str, data: str | Path | None = None) -> ImageSet:
         pixels, labels = five_thousand_digits()
         return ImageSet(name, Images(pixels, labels), None, 10)
     if name not in DATASETS:
-        known = [*DATASETS, "mnist-5k"]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise DatasetError(f"no image set is called {name!r}: {hint}")
+        raise DatasetError(unknown("image set", name, [*DATASETS, "mnist-5k"]))
     source = DATASETS[name]
     roots = _roots(data)
     for root in roots:

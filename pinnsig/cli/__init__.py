@@ -12,7 +12,7 @@ import torch
 
 from pinnsig.cli.benching import bench
 from pinnsig.cli.classifying import classify
-from pinnsig.cli.describing import activations, check_activation, init, problems
+from pinnsig.cli.describing import activations, check_activation, init, networks, problems
 from pinnsig.cli.finished import plot, predict
 from pinnsig.cli.reproducing import paper
 from pinnsig.cli.showing import show
@@ -38,8 +38,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    solve, resume, show, plot, predict, sweep, compare, problems, activations, init,
-    check_activation, bench, signal, paper,
+    solve, resume, show, plot, predict, sweep, compare, problems, activations, networks,
+    init, check_activation, bench, signal, paper,
     classify,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Commands that describe without training: problems, activations, init, check-activation."""
+"""Commands that describe without training: problems, activations, networks, init, ..."""
 
 import inspect
 import math
@@ -12,6 +12,7 @@ from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.core.errors import ProblemError
 from pinnsig.model.fields import guarded
+from pinnsig.networks import NETWORKS, network_options
 from pinnsig.objective import make_blocks
 from pinnsig.problem import INTERIOR, Choice, Coefficient, Problem, problem_class, problem_entries
 from pinnsig.run.building import build_initializer
@@ -127,6 +128,28 @@ def activations(as_json: bool) -> None:
     click.echo("\nthose without omega are not odd-sigmoid: calibrated and eoc refuse them")
     click.echo("\nand softsign<k> for any real k >= 1, such as softsign2.5")
     click.echo('combine them as in "tanh(10x) + softsign1(10x)/10 + gd(x)"')
+
+
+@click.command()
+@JSON
+def networks(as_json: bool) -> None:
+    """List the networks, with the parameters of each."""
+    facts = {
+        name: {
+            "about": inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].replace("\n", " "),
+            "options": {key: p.default for key, p in network_options(name).items()},
+            "settings": dict(cls.usual),
+        }
+        for name, cls in NETWORKS.items()
+    }
+    if as_json:
+        print_json(facts)
+        return
+    rows = []
+    for name, known in facts.items():
+        options = ",".join(f"{key}={number(value)}" for key, value in known["options"].items())
+        rows.append((f"{name}:{options}" if options else name, known["about"]))
+    print_table(("network", "about"), rows)
 
 
 class _TakesExpression(click.Command):

@@ -1,19 +1,25 @@
 """`pinnsig signal`: the health of an initialisation, before any training."""
 
+import contextlib
+import math
 from pathlib import Path
 from typing import Any
 
 import click
+from torch import Tensor
 
-from pinnsig.activations import build_activation
+from pinnsig.activations import Activation, build_activation
 from pinnsig.cli.options import FILE, setting_options
-from pinnsig.cli.output import print_json, print_table
+from pinnsig.cli.output import number, print_json, print_table
 from pinnsig.core.devices import DTYPES, choose_device
+from pinnsig.core.errors import ActivationError
+from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import Initializer, parse_initializer
+from pinnsig.networks import parse_network, usual_settings
 from pinnsig.plots import health_figure, save_figure
 from pinnsig.run.building import build_initializer
 from pinnsig.run.settings import Settings, check_settings
-from pinnsig.signal import Health, health, normal_inputs
+from pinnsig.signal import Health, health, network_health, normal_inputs
 
 COMPARED = (
     "calibrated", "calibrated:p=auto", "eoc:sigma_b=0.2", "eoc:sigma_b=0", "xavier", "he",
@@ -27,7 +33,7 @@ HEAD = (
 
 @click.command()
 @click.argument("activation", metavar="ACT")
-@setting_options("scale", "init", "p", "sigma_b", "depth", "width", "seed")
+@setting_options("scale", "init", "p", "sigma_b", "network", "depth", "width", "seed")
 @click.option("--compare", is_flag=True, help="put the other initialisers beside this one")
 @click.option("--inputs", type=click.IntRange(1), help="size of the input  [the width]")
 @click.option("--points", type=click.IntRange(1), default=64, help="number of inputs  [64]")
@@ -54,27 +60,28 @@ def signal(
     ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)". Inputs N(0, 1)
     are sent through the network, and gradients back.
     """
-    settings = Settings(**check_settings({"act": activation, **flags}))
+    given = check_settings({"act": activation, **flags})
+    settings = Settings(**{**usual_settings(given.get("network", Settings.network)), **given})
     f = build_activation(settings.act, settings.scale)
     x = normal_inputs(
         points, inputs or settings.width, settings.seed, DTYPES[dtype], choose_device(device, dtype)
     )
-    reports = [
-        health(f, chosen, settings.depth, settings.width, x, settings.seed)
-        for chosen in _initializers(settings, compare)
-    ]
+    reports = [_report(settings, f, chosen, x) for chosen in _initializers(settings, f, compare)]
     title = f"{f.expression}, {settings.depth} layers of {settings.width}"
+    if settings.network != Settings.network:
+        title = f"{settings.network}, {title}"
+    omega = f.omega if f.odd_sigmoid else None
     if not no_figure:
         save_figure(health_figure(reports, title), figure)
     if as_json:
         print_json({
-            "activation": f.expression, "omega": f.omega, "depth": settings.depth,
-            "width": settings.width, "inputs": x.shape[1], "points": points,
-            "figure": None if no_figure else str(figure),
+            "activation": f.expression, "omega": omega, "network": settings.network,
+            "depth": settings.depth, "width": settings.width, "inputs": x.shape[1],
+            "points": points, "figure": None if no_figure else str(figure),
             "reports": [report.as_dict() for report in reports],
         })  # fmt: skip
         return
-    click.echo(f"{title}, omega = {f.omega:.6g}, {points} inputs N(0, 1) of size {x.shape[1]}\n")
+    click.echo(f"{title}, omega = {number(omega)}, {points} inputs N(0, 1) of size {x.shape[1]}\n")
     print_table(HEAD, map(_row, reports))
     click.echo()
     for report in reports:
@@ -83,12 +90,24 @@ def signal(
         click.echo(f"\nfigure {figure}")
 
 
-def _initializers(settings: Settings, compare: bool) -> list[Initializer]:
+def _report(settings: Settings, f: Activation, chosen: Initializer, x: Tensor) -> Health:
+    sizes = settings.depth, settings.width
+    if settings.network == Settings.network:
+        return health(f, chosen, *sizes, x, settings.seed)
+    network = parse_network(settings.network).build(x.shape[1], 1, *sizes, f, x.dtype, x.device)
+    chosen.fill(network, weight_generator(settings.seed))
+    return network_health(network, chosen, x)
+
+
+def _initializers(settings: Settings, f: Activation, compare: bool) -> list[Initializer]:
+    """The one that is asked for, and those beside it that suit the activation."""
     chosen = [build_initializer(settings)]
     for spec in COMPARED if compare else ():
         other = parse_initializer(spec)
-        if other not in chosen:
-            chosen.append(other)
+        with contextlib.suppress(ActivationError):
+            other.scales(f, settings.depth)
+            if other not in chosen:
+                chosen.append(other)
     return chosen
 
 
@@ -96,6 +115,6 @@ def _row(report: Health) -> tuple[str, ...]:
     r = report
     return (
         r.initializer, f"[{r.low:.3g}, {r.high:.3g}]", f"{r.spread:.3f}", f"{r.correlation:.3f}",
-        f"{r.chi:.4f}", f"{r.chi_mean_field:.4f}", f"{r.negative_rate:.3f}",
-        f"{r.gradient_ratio:.2e}", r.grade,
+        f"{r.chi:.4f}", "-" if math.isnan(r.chi_mean_field) else f"{r.chi_mean_field:.4f}",
+        f"{r.negative_rate:.3f}", f"{r.gradient_ratio:.2e}", r.grade,
     )  # fmt: skip

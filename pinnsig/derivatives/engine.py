@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.core.errors import DerivativeError, SettingsError
+from pinnsig.core.registry import Registry, unknown
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.derivatives.symbols import Symbol, Trace
@@ -123,10 +124,14 @@ class Engine(ABC):
         Raises:
             DerivativeError: there is none for this network.
         """
-        reason = self._taping.refusal(network, plan)
+        reason = self.tape_refusal(network, plan)
         if reason is not None:
             raise DerivativeError(f"derivatives point by point cannot be had: {reason}")
         return self._taping.tape(network, plan, inputs, keep)
+
+    def tape_refusal(self, network: nn.Module, plan: Plan) -> str | None:
+        """Why there is no tape for this network and plan; None if there is one."""
+        return self._taping.refusal(network, plan)
 
     @cached_property
     def _taping(self) -> "Engine":
@@ -205,14 +210,17 @@ def _leaf(rows: Sequence[Tensor] | Sequence[Symbol], plan: Plan, like: Tensor) -
     return Jet(plan.coordinates, part, like)
 
 
-ENGINES: dict[str, type[Engine]] = {}
+ENGINES: Registry[type[Engine]] = Registry("engine", SettingsError)
 """Engines by name, in order of preference for `auto`."""
 
 
 def register_engine(make: type[Engine]) -> type[Engine]:
-    """Make an engine known by its name; a class decorator."""
-    ENGINES[make.name] = make
-    return make
+    """Make an engine known by its name; a class decorator.
+
+    Raises:
+        SettingsError: the name belongs to another class.
+    """
+    return ENGINES.register(make.name, make)
 
 
 def choose_engine(
@@ -230,7 +238,7 @@ def choose_engine(
         SettingsError: no engine has that name, or it cannot; the message says why.
     """
     if name != "auto" and name not in ENGINES:
-        raise SettingsError(f"engine {name!r} is unknown: choose auto, {', '.join(ENGINES)}")
+        raise SettingsError(unknown("engine", name, ["auto", *ENGINES]))
     needed = [None, *plans]
     reasons = []
     for make in ENGINES.values() if name == "auto" else (ENGINES[name],):

@@ -16,6 +16,7 @@ from pinnsig.initializers.schemes import (
     Orthogonal,
     Xavier,
 )
+from pinnsig.initializers.sines import SirenUniform
 from pinnsig.initializers.specs import initializer_from, parse_initializer
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Initializer",
     "Orthogonal",
     "Scales",
+    "SirenUniform",
     "Xavier",
     "initializer_from",
     "parse_initializer",

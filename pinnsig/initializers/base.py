@@ -14,6 +14,7 @@ from torch import Tensor
 from pinnsig.activations import Activation
 from pinnsig.calibration import layerwise_chi, learning_rate_band, suited_learning_rate
 from pinnsig.core.errors import InitializerError
+from pinnsig.core.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Initializer(ABC):
             value = getattr(self, field.name)
             text = "auto" if value is None else repr(value).removesuffix(".0")
             texts.append(f"{field.name}={text}")
-        return f"{self.name}:{','.join(texts)}"
+        return f"{self.name}:{','.join(texts)}" if texts else self.name
 
     def _require(self, allowed: bool, parameter: str, rule: str) -> None:
         if not allowed:
@@ -139,7 +140,7 @@ class Initializer(ABC):
 
 _Class = TypeVar("_Class", bound=Initializer)
 
-INITIALIZERS: dict[str, type[Initializer]] = {}
+INITIALIZERS: Registry[type[Initializer]] = Registry("initialiser", InitializerError)
 """The known initialisers by name."""
 
 
@@ -149,11 +150,15 @@ def register_initializer(cls: type[_Class]) -> type[_Class]:
     Raises:
         InitializerError: the name belongs to another class.
     """
-    if INITIALIZERS.setdefault(cls.name, cls) is not cls:
-        raise InitializerError(f"an initialiser named {cls.name!r} is already registered")
+    INITIALIZERS.register(cls.name, cls)
     return cls
 
 
 def standard_normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     """Noise N(0, 1), float64 on the CPU."""
     return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator) -> Tensor:
+    """Noise U(-bound, bound), float64 on the CPU."""
+    return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * bound

@@ -1,15 +1,12 @@
 """Initialisers from text, such as `calibrated:p=0.3,epsilon=0.1`."""
 
-import difflib
 from dataclasses import Field, fields
 from types import NoneType
 from typing import Any, get_args
 
 from pinnsig.core.errors import InitializerError
-from pinnsig.initializers.base import (
-    INITIALIZERS,
-    Initializer,
-)
+from pinnsig.core.registry import unknown
+from pinnsig.initializers.base import INITIALIZERS, Initializer
 
 
 def parse_initializer(spec: str, **overrides: Any) -> Initializer:
@@ -24,9 +21,7 @@ def parse_initializer(spec: str, **overrides: Any) -> Initializer:
     """
     name, _, listed = spec.partition(":")
     name = name.strip()
-    if name not in INITIALIZERS:
-        raise InitializerError(_unknown("initialiser", name, list(INITIALIZERS)))
-    cls = INITIALIZERS[name]
+    cls = INITIALIZERS.find(name)
     given: dict[str, Any] = {}
     for item in filter(None, (part.strip() for part in listed.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))
@@ -39,7 +34,7 @@ def parse_initializer(spec: str, **overrides: Any) -> Initializer:
     given |= overrides
     for key in given:
         if key not in known:
-            raise InitializerError(_unknown(f"parameter of {name}", key, list(known)))
+            raise InitializerError(unknown(f"parameter of {name}", key, known))
     return cls(**{key: _value(name, known[key], value) for key, value in given.items()})
 
 
@@ -81,9 +76,3 @@ def _value(name: str, field: Field[Any], value: Any) -> float | int | None:
             f"{name}: {field.name} must be {what}{auto}, not {value!r}"
         ) from None
     return number
-
-
-def _unknown(what: str, given: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(given, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"unknown {what} {given!r}; {hint}known: {', '.join(known)}"

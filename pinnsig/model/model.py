@@ -13,7 +13,7 @@ from pinnsig.core.errors import OutsideDomainWarning, ProblemError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.names import parse_quantity
 from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
-from pinnsig.model.fields import fields_at, network_inputs, record
+from pinnsig.model.fields import fields_at, fields_from, network_inputs, record
 from pinnsig.problem import Problem
 
 
@@ -64,6 +64,31 @@ class Model(nn.Module):
     ) -> tuple[dict[str, Jet], dict[str, Jet]]:
         """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
         return fields_at(self.bound(), self.network, engine, points, plan)
+
+    def forward(self, points: Tensor) -> Tensor:
+        """Return the fields' values at points, with the problem's ansatz.
+
+        Differentiable in the weights, the learned coefficients and the points; where the ansatz
+        reads derivatives of the network, not in the points.
+
+        Args:
+            points: shape (N, dimensions).
+
+        Returns:
+            Shape (N, fields), in the order of `problem.fields`.
+        """
+        problem = self.problem.bound(self.coefficients())
+
+        def values(fields: Mapping[str, Jet], at: Mapping[str, Jet]) -> Tensor:
+            del at
+            return torch.stack([fields[name].value for name in problem.fields], dim=1)
+
+        plan, _ = record(problem, values, points[:2])
+        if len(plan) == 1:
+            table = self.network(network_inputs(problem, points)).unsqueeze(0)
+            return values(*fields_from(problem, table, points, plan))
+        engine = choose_engine("auto", self.network, [plan])
+        return values(*fields_at(problem, self.network, engine, points, plan))
 
     def inputs(self, points: Tensor) -> Tensor:
         """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""

@@ -1,8 +1,47 @@
 """Networks: weights and forward pass, and the operations that a forward pass is made of."""
 
+from pinnsig.networks.adaptive import Adaptive
+from pinnsig.networks.base import Network
 from pinnsig.networks.composition import Composition, compose
 from pinnsig.networks.ffnn import FFNN, Stack, stack_key
+from pinnsig.networks.fourier import Fourier, FourierFeatures
+from pinnsig.networks.modified_mlp import ModifiedMLP
 from pinnsig.networks.operations import Structure
+from pinnsig.networks.pirate import PirateNet
+from pinnsig.networks.registry import (
+    NETWORKS,
+    OWN,
+    NetworkSpec,
+    network_options,
+    parse_network,
+    register_network,
+    usual_settings,
+)
+from pinnsig.networks.resnet import ResNet
+from pinnsig.networks.siren import Siren
 from pinnsig.networks.stand_ins import CompositionError
 
-__all__ = ["FFNN", "Composition", "CompositionError", "Stack", "Structure", "compose", "stack_key"]
+__all__ = [
+    "FFNN",
+    "NETWORKS",
+    "OWN",
+    "Adaptive",
+    "Composition",
+    "CompositionError",
+    "Fourier",
+    "FourierFeatures",
+    "ModifiedMLP",
+    "Network",
+    "NetworkSpec",
+    "PirateNet",
+    "ResNet",
+    "Siren",
+    "Stack",
+    "Structure",
+    "compose",
+    "network_options",
+    "parse_network",
+    "register_network",
+    "stack_key",
+    "usual_settings",
+]

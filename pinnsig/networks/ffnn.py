@@ -1,24 +1,21 @@
 """Feed-forward networks: weights and forward pass, nothing else."""
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Activation, join, structure
 from pinnsig.activations.joined import joined_factors
-from pinnsig.core.memory import require
 from pinnsig.initializers import Initializer
+from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.registry import register_network
 
-TRAINED_COPIES = 6  # weights, gradient, the best and the last ones, two moments
-LAYER_BYTES = 8_000  # of torch's own objects
 
-
-class FFNN(nn.Module):
+@register_network("ffnn")
+class FFNN(Network):
     """Fully connected network, x^l = f(W^l x^(l-1) + b^l), with a linear output layer.
-
-    Parameters are left uninitialised: an initialiser fills them (`pinnsig.initializers`).
 
     Args:
         inputs: size of the input, N_0.
@@ -31,6 +28,8 @@ class FFNN(nn.Module):
         SettingsError: its weights do not fit into memory.
     """
 
+    keeps_signs = True
+
     def __init__(
         self,
         inputs: int,
@@ -42,15 +41,13 @@ class FFNN(nn.Module):
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__()
-        _require_memory(inputs, outputs, depth, width, dtype, torch.device(device))
+        hidden = linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
+        weights = hidden + linear_weights(width, outputs)
+        require_memory(weights, depth, width, dtype, device)
         sizes = [inputs, *[width] * depth, outputs]
         self.activation = activation
-        self.depth = depth
-        # `skip_init` keeps construction from drawing on torch's global generator
-        layers = [
-            nn.utils.skip_init(nn.Linear, n_in, n_out, dtype=dtype, device=device)
-            for n_in, n_out in itertools.pairwise(sizes)
-        ]
+        self.depth = self.signal_depth = depth
+        layers = [linear(*pair, dtype, device) for pair in itertools.pairwise(sizes)]
         self.layers = nn.ModuleList(layers)
         # the same, without what it costs to ask a module for its modules
         self._linears: list[nn.Linear] = layers  # pyright: ignore[reportAttributeAccessIssue]
@@ -61,6 +58,11 @@ class FFNN(nn.Module):
         return list(self._linears)
 
     @property
+    def output(self) -> nn.Linear:
+        """See `Network.output`."""
+        return self._linears[-1]
+
+    @property
     def weights(self) -> list[Tensor]:
         """Weight and bias of each linear layer in order of use."""
         return [p for layer in self._linears for p in (layer.weight, layer.bias)]
@@ -69,29 +71,13 @@ class FFNN(nn.Module):
         """Overwrite all weights and biases with what the initialiser draws for this depth."""
         scales = initializer.scales(self.activation, self.depth)
         for layer in self.linears:
-            n_out, n_in = layer.weight.shape
-            weight, bias = initializer.draw(n_out, n_in, scales, generator)
-            layer.weight.copy_(weight)
-            layer.bias.copy_(bias)
+            draw(layer, initializer, scales, generator)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map inputs of shape (N, inputs) to outputs of shape (N, outputs)."""
-        *hidden, last = self.layers
-        for layer in hidden:
+    def states(self, x: Tensor) -> Iterator[Tensor]:
+        """See `Network.states`."""
+        for layer in list(self.layers)[:-1]:
             x = self.activation(layer(x))
-        return last(x)
-
-
-def _require_memory(
-    inputs: int, outputs: int, depth: int, width: int, dtype: torch.dtype, device: torch.device
-) -> None:
-    weights = (inputs + 1) * width + (depth - 1) * (width + 1) * width + (width + 1) * outputs
-    require(
-        weights * dtype.itemsize * TRAINED_COPIES + depth * LAYER_BYTES,
-        f"{weights:,} weights of a network of {depth:,} layers of {width:,} units",
-        "take fewer layers or fewer units",
-        device,
-    )
+            yield x
 
 
 def stack_key(network: nn.Module) -> Hashable | None:

@@ -1,6 +1,5 @@
 """What the terms of a loss, and single collocation points, are weighted with."""
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import suggestion
 from pinnsig.problem import INTERIOR, Condition
 
 
@@ -47,11 +47,8 @@ def term_weights(
     known = list(dict.fromkeys([*names, *groups.values()]))
     for name, weight in given.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
             raise SettingsError(
-                f"weight for {name!r}: there is no such term or group: {hint}"
-                f"there are {', '.join(known)}"
+                f"weight for {name!r}: there is no such term or group: {suggestion(name, known)}"
             )
         if not 0 <= weight < math.inf:
             raise SettingsError(f"weight of {name} = {weight} must be finite and not negative")

@@ -1,5 +1,7 @@
 """Optimisers that act on one flat vector of parameters, and ask for what they need."""
 
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import Registry
 from pinnsig.optim.base import (
     LIMIT,
     Gradient,
@@ -30,13 +32,17 @@ from pinnsig.optim.quasi_newton import (
 )
 from pinnsig.optim.schedules import SCHEDULES, Schedule
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {
-    kind.name: kind
-    for kind in (
-        *(Adam, AdamW, RAdam, Muon, LBFGS),
-        *(BFGS, SSBFGS, SSBroyden, LM, GaussNewtonCG),
-    )
-}
+OPTIMIZERS: Registry[type[Optimizer]] = Registry(
+    "optimiser",
+    SettingsError,
+    {
+        cls.name: cls
+        for cls in (
+            *(Adam, AdamW, RAdam, Muon, LBFGS),
+            *(BFGS, SSBFGS, SSBroyden, LM, GaussNewtonCG),
+        )
+    },
+)
 """What a phase can name."""
 
 __all__ = [

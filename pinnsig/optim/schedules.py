@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import Registry
 
 
 def constant(progress: float, final: float) -> float:
@@ -23,11 +24,11 @@ def exponential(progress: float, final: float) -> float:
     return final**progress
 
 
-SCHEDULES: dict[str, Callable[[float, float], float]] = {
-    "constant": constant,
-    "cosine": cosine,
-    "exponential": exponential,
-}
+SCHEDULES: Registry[Callable[[float, float], float]] = Registry(
+    "schedule",
+    SettingsError,
+    {"constant": constant, "cosine": cosine, "exponential": exponential},
+)
 """Factors by name, from the phase's progress in [0, 1] and the factor at its end."""
 
 
@@ -49,10 +50,7 @@ class Schedule:
     warmup: int = 0
 
     def __post_init__(self) -> None:
-        if self.name not in SCHEDULES:
-            raise SettingsError(
-                f"schedule = {self.name!r} is unknown: choose {', '.join(SCHEDULES)}"
-            )
+        SCHEDULES.find(self.name)
         if not 0 < self.final <= 1:
             raise SettingsError(f"final = {self.final:g} must be above 0 and at most 1")
         if self.warmup < 0:

@@ -1,8 +1,7 @@
 """The figures of the paper by name. A new one is a class, and a line here."""
 
-import difflib
-
 from pinnsig.core.errors import FigureError
+from pinnsig.core.registry import Registry
 from pinnsig.paper.accuracy_maps import AccuracyMaps
 from pinnsig.paper.activation_class import ActivationClass
 from pinnsig.paper.base import PaperFigure
@@ -21,7 +20,7 @@ from pinnsig.paper.pinn_scales import PinnScale
 from pinnsig.paper.ranges import ActivationRange
 from pinnsig.paper.scalar_maps import Convergence, FixedGain, RandomGains
 
-FIGURES: dict[str, PaperFigure] = {}
+FIGURES: Registry[PaperFigure] = Registry("figure", FigureError)
 """In the order of the paper."""
 
 
@@ -31,21 +30,16 @@ def register_figure(figure: PaperFigure) -> None:
     Raises:
         FigureError: the name is taken.
     """
-    if FIGURES.setdefault(figure.name, figure) is not figure:
-        raise FigureError(f"a figure named {figure.name!r} is already registered")
+    FIGURES.register(figure.name, figure)
 
 
 def find_figure(name: str) -> PaperFigure:
-    """The figure of that name.
+    """Return the figure of that name.
 
     Raises:
-        FigureError: there is none; the message names the nearest and all of them.
+        FigureError: there is none.
     """
-    if name not in FIGURES:
-        near = difflib.get_close_matches(name, FIGURES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise FigureError(f"unknown figure {name!r}; {hint}known: {', '.join(FIGURES)}")
-    return FIGURES[name]
+    return FIGURES.find(name)
 
 
 register_figure(ActivationClass())

@@ -1,7 +1,6 @@
 """`Problem`: a PDE with its domain, conditions and coefficients."""
 
 import copy
-import difflib
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
@@ -9,6 +8,7 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
+from pinnsig.core.registry import suggestion
 from pinnsig.geometry import Box
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
@@ -54,14 +54,12 @@ class Problem:
         return super().__new__(cls)
 
     def __init__(self, **settings: Any) -> None:
-        kind = type(self)
         known = self.settings()
         for name, value in settings.items():
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                known_names = ", ".join(known) or "none"
-                hint = f"did you mean {near[0]}?" if near else f"it has {known_names}"
-                raise ProblemError(f"{kind.__name__} has no coefficient {name!r}: {hint}")
+                raise ProblemError(
+                    f"{type(self).__name__} has no coefficient {name!r}: {suggestion(name, known)}"
+                )
             setattr(self, name, value)
 
     @classmethod

@@ -1,6 +1,5 @@
 """Finding problems: by entry point, or in a user's own file."""
 
-import difflib
 import hashlib
 import inspect
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pinnsig.core.errors import ChangedCodeError, ProblemError
 from pinnsig.core.paths import user_path
+from pinnsig.core.registry import Registry, unknown
 from pinnsig.problem.base import Problem
 from pinnsig.problem.fingerprint import fingerprint
 from pinnsig.problem.importing import Namespace
@@ -21,9 +21,16 @@ GROUP = "pinnsig.problems"
 _imported: "WeakKeyDictionary[type[Problem], _Imported]" = WeakKeyDictionary()
 
 
-def problem_entries() -> dict[str, EntryPoint]:
-    """Every registered problem by name, the built-in ones and those of other packages."""
-    return {entry.name: entry for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+def problem_entries() -> Registry[EntryPoint]:
+    """Return every registered problem by name, the built-in ones and those of other packages.
+
+    Raises:
+        ProblemError: two packages register different problems by one name.
+    """
+    found: Registry[EntryPoint] = Registry("problem", ProblemError)
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        found.register(entry.name, entry)
+    return found
 
 
 class ProblemFile(NamedTuple):
@@ -74,11 +81,8 @@ def problem_class(name: str, allowed: Mapping[str, str] | None = None) -> type[P
         return class_in_file(file.path, file.chosen, allowed)
     entries = problem_entries()
     if name not in entries:
-        near = difflib.get_close_matches(name, entries, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
         raise ProblemError(
-            f"no problem is called {name!r}: {hint}known are {', '.join(entries)}, "
-            "or give a file such as my_pde.py"
+            f"{unknown('problem', name, entries)} (or give a file such as my_pde.py)"
         )
     try:
         found = entries[name].load()

@@ -12,16 +12,15 @@ from pinnsig.calibration import (
     learning_rate_band,
     suited_learning_rate,
 )
-from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.core.memory import in_words
-from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import Initializer, initializer_from
 from pinnsig.model import Model
 from pinnsig.model.fields import guarded, input_count
-from pinnsig.networks import FFNN
+from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
+from pinnsig.run.networks import Own, is_drawn, make_network, signal_depth
 from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
 
@@ -46,13 +45,26 @@ class RunComponents:
     model: Model
     notices: tuple[str, ...]
 
+    @property
+    def weights(self) -> str:
+        """Where the first weights come from: the initialiser's text, or the network itself."""
+        return self.initializer.spec if is_drawn(self.model.network) else "the network's own"
 
-def build(settings: Settings, problem: type[Problem] | None = None) -> RunComponents:
+    @property
+    def signal_depth(self) -> int:
+        """The depth that the network is initialised for."""
+        return signal_depth(self.model.network, self.settings.depth)
+
+
+def build(
+    settings: Settings, problem: type[Problem] | None = None, network: Own | None = None
+) -> RunComponents:
     """Make everything but points and optimisers; nothing is written or trained.
 
     Args:
         settings: resolved settings.
         problem: the problem's class, if it is at hand; else it is looked up by its name.
+        network: the user's own, where it is not a registered one.
 
     Raises:
         PinnsigError: any setting that cannot be used, in one line.
@@ -67,16 +79,10 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> RunCompon
     activation = build_activation(settings.act, settings.scale)
     notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
     initializer = build_initializer(settings)
-    network = FFNN(
-        input_count(made),
-        len(made.outputs),
-        settings.depth,
-        settings.width,
-        activation,
-        dtype=DTYPES[settings.dtype],
-        device=settings.device,
-    )
-    initializer.fill(network, weight_generator(settings.seed))
+    sizes = input_count(made), len(made.outputs)
+    module = make_network(settings, *sizes, activation, initializer, network)
+    if isinstance(module, Network):
+        activation = module.activation
     settings = replace(
         settings,
         lr=settings.lr or suited_learning_rate(activation),
@@ -84,7 +90,7 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> RunCompon
         set=made.values(),
     )
     notices += [*learning_rate_notices(settings.lr, activation), *_dense_notices(settings)]
-    model = Model(made, network)
+    model = Model(made, module)
     return RunComponents(settings, made, activation, initializer, model, tuple(notices))
 
 

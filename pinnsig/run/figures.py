@@ -11,7 +11,7 @@ from torch import Tensor
 from pinnsig.core.errors import FigureError
 from pinnsig.model import Model
 from pinnsig.model.evaluation import Comparison
-from pinnsig.networks import FFNN
+from pinnsig.networks import Network
 from pinnsig.objective import Objective
 from pinnsig.plots import (
     activations_figure,
@@ -86,7 +86,9 @@ def draw_figures(
 def draw_initial_activations(
     directory: RunDirectory, model: Model, points: Tensor, tell: Tell | None = None
 ) -> list[Path]:
-    """Draw how the activations of every hidden layer are spread, on some of the points.
+    """Draw how the states of every hidden layer are spread, on some of the points.
+
+    A network of the user's own has no layers that are known.
 
     Args:
         directory: the run.
@@ -98,17 +100,17 @@ def draw_initial_activations(
         FigureError: see `draw_figures`.
     """
     network = model.network
-    if not isinstance(network, FFNN):
+    if not isinstance(network, Network):
         return []
 
     @torch.no_grad()
     def make() -> Figure:
-        x = model.inputs(points[:POINTS_PER_LAYER])
-        layers: list[np.ndarray] = []
-        for layer in network.linears[:-1]:
-            x = network.activation(layer(x))
-            layers.append(x.double().cpu().numpy().ravel())
-        return activations_figure(layers, network.activation.bound, "Activations at the start")
+        states = network.states(network.embed(model.inputs(points[:POINTS_PER_LAYER])))
+        layers = [x.double().cpu().numpy().ravel() for x in states]
+        largest = max(float(np.abs(layer).max()) for layer in layers)
+        # a sum of activations may leave their range
+        bound = max(network.activation.bound, largest if np.isfinite(largest) else 0.0)
+        return activations_figure(layers, bound, "Activations at the start")
 
     path = _drawn(directory, "activations.png", make, tell)
     return [] if path is None else [path]

@@ -15,6 +15,7 @@ from pinnsig.model import Model
 from pinnsig.problem import Problem
 from pinnsig.run.building import build
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.networks import Own
 from pinnsig.run.settings import Settings, read_config, resolve
 from pinnsig.run.source import problem_of
 
@@ -65,6 +66,7 @@ def load(
     *,
     weights: str = "best",
     problem: type[Problem] | None = None,
+    network: Own | None = None,
     device: str = "cpu",
     trust: Trust = False,
 ) -> TrainedModel:
@@ -77,6 +79,7 @@ def load(
         run: the run directory.
         weights: "best" (lowest loss) or "last".
         problem: the problem's class, where the run was started from Python with a class.
+        network: the run's own network, or what makes it, where it is not a registered one.
         device: where to predict.
         trust: whether code that came with the run may be run; this is remembered.
 
@@ -92,7 +95,7 @@ def load(
         raise RunError(f"{directory.path} is a run of classify: it has no fields to predict")
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
     own = problem_of(directory, settings.problem, trust, problem)
-    model = build(settings, own.kind).model
+    model = build(settings, own.kind, network).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
     precisions = {tensor.dtype for tensor in state.values()}
     try:

@@ -14,6 +14,7 @@ from pinnsig.run.building import RunComponents
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.judging import Estimate, Judgement, suspicions
 from pinnsig.run.loading import WEIGHTS
+from pinnsig.run.networks import is_drawn
 from pinnsig.training import Outcome
 
 Losses = dict[str, tuple[float, list[float]]]
@@ -97,15 +98,17 @@ def result_data(
 ) -> dict[str, Any]:
     """What `result.json` holds, but for the run's path and its seconds."""
     settings = parts.settings
-    about = parts.initializer.describe(parts.activation, settings.depth)
+    drawn = is_drawn(parts.model.network)
+    about = parts.initializer.describe(parts.activation, parts.signal_depth) if drawn else None
     (best, terms), (last, _) = losses["best"], losses["last"]
     estimate, independent = judgement.estimate, judgement.independent
     return {
         "problem": settings.problem,
         "activation": parts.activation.expression,
         "scale": settings.scale,
-        "initializer": parts.initializer.spec,
-        "initialization": about.as_dict(),
+        "network": settings.network,
+        "initializer": parts.weights,
+        "initialization": None if about is None else about.as_dict(),
         "best_loss": best,
         "last_loss": last,
         "terms": dict(zip(objective.term_names, terms, strict=True)),

@@ -122,7 +122,7 @@ class Run:
             zero = zero_loss(trainer.objective)
         if absurd_start(first.loss, zero):
             raise TrainingError(
-                f"the start with {parts.initializer.spec} at {parts.settings.depth} x "
+                f"the start with {parts.weights} at {parts.settings.depth} x "
                 f"{parts.settings.width} is absurd: its loss is {first.loss:.2e}, that of the zero "
                 f"function {zero:.2e}; try a smaller p, fewer layers, or --init xavier"
             )

@@ -17,6 +17,7 @@ from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.networks import Own, is_drawn, own_network
 from pinnsig.run.points import POINTS, Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings
@@ -53,7 +54,10 @@ def solve(
         keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
             resume for longer goes on exactly; else what the optimiser remembers is dropped.
         clock: gives seconds; limits on time and the times that are told go by it.
-        given: settings by name (`pinnsig.run.settings.Settings`).
+        given: settings by name (`pinnsig.run.settings.Settings`); `network` may be an `nn.Module`,
+            whose weights the run starts from, or a callable that makes one: of `inputs` and
+            `outputs`, and of those of `depth`, `width`, `activation`, `dtype`, `device` and
+            `generator` that it takes.
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
@@ -85,10 +89,11 @@ def solving(
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
+    given, network = own_network(given)
     settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
     if kind is None:
         kind = problem_class(settings.problem, code)
-    run, first = _started(settings, kind, options)
+    run, first = _started(settings, kind, options, network)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
@@ -98,6 +103,7 @@ def resume(
     run: str | Path,
     *,
     problem: type[Problem] | None = None,
+    network: Own | str | None = None,
     figures: bool = True,
     callbacks: Sequence[Callback] = (),
     keep_checkpoint: bool = False,
@@ -115,6 +121,7 @@ def resume(
     Args:
         run: the run directory, wherever it is now.
         problem: the problem's class, where the run was started from Python with a class.
+        network: the run's own network, or what makes it, where it is not a registered one.
         figures, callbacks, keep_checkpoint, clock: see `solve`.
         trust: whether code that came with the run may be run; this is remembered.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
@@ -129,7 +136,7 @@ def resume(
         TrainingError: see `solve`.
     """
     options = Options(figures, callbacks, keep_checkpoint, clock)
-    made = resuming(run, problem=problem, options=options, trust=trust, **changes)
+    made = resuming(run, problem=problem, network=network, options=options, trust=trust, **changes)
     return drive(made, evaluate_alone)
 
 
@@ -137,12 +144,15 @@ def resuming(
     run: str | Path,
     *,
     problem: type[Problem] | None = None,
+    network: Own | str | None = None,
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     trust: Trust = False,
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
+    if isinstance(network, str):
+        changes["network"], network = network, None
     directory = RunDirectory.open(run)
     with directory.locked():
         if directory.is_classifier():
@@ -153,7 +163,7 @@ def resuming(
         saved = read_config(directory.path / "config.json")
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         own = problem_of(directory, settings.problem, trust, problem)
-        parts = build(settings, own.kind)
+        parts = build(settings, own.kind, network)
         drawn = Drawn.load(directory)
         if drawn is not None:
             drawn.check(parts.problem, settings.device)
@@ -170,7 +180,9 @@ def resuming(
             return (yield from going.go_on(directory, state, heard))
 
 
-def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple[Run, Record]:
+def _started(
+    settings: Settings, kind: type[Problem], options: Options, network: Own | None
+) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
     A calibrated start that is absurd is drawn with less noise, where the user did not say how much
@@ -184,13 +196,15 @@ def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple
     opened = opened_by(kind)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
-            run = Run(build(replace(settings, p=p or settings.p), kind), options)
+            run = Run(build(replace(settings, p=p or settings.p), kind, network), options)
         run.opened = opened
         try:
             with opened.watching():
                 first = run.start()
         except TrainingError as fault:
             faults.append(fault)
+            if not is_drawn(run.parts.model.network):
+                break
             continue
         if faults:
             run.notices.append(f"{faults[0]}; p = {p} is taken, whose start has {first.loss:.2e}")

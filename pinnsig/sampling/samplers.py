@@ -3,7 +3,6 @@
 A sampler's only source of randomness is the numpy generator that it is given.
 """
 
-import difflib
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from pinnsig.core.errors import SamplingError
+from pinnsig.core.registry import Registry
 
 try:
     from pydoe import lhs as _pydoe_lhs
@@ -57,13 +57,12 @@ def grid(n: int, dimensions: int, generator: np.random.Generator) -> Array:
     return np.stack([axis.ravel() for axis in axes], axis=1)
 
 
-SAMPLERS: dict[str, Sampler] = {
-    "lhs": lhs,
-    "uniform": uniform,
-    "sobol": sobol,
-    "halton": halton,
-    "grid": grid,
-}
+SAMPLERS: Registry[Sampler] = Registry(
+    "sampler",
+    SamplingError,
+    {"lhs": lhs, "uniform": uniform, "sobol": sobol, "halton": halton, "grid": grid},
+)
+"""Samplers by name."""
 
 
 def register_sampler(name: str, function: Sampler) -> None:
@@ -72,19 +71,13 @@ def register_sampler(name: str, function: Sampler) -> None:
     Raises:
         SamplingError: the name is taken.
     """
-    if name in SAMPLERS:
-        raise SamplingError(f"a sampler named {name!r} is there already: choose another name")
-    SAMPLERS[name] = function
+    SAMPLERS.register(name, function)
 
 
 def sampler_function(name: str) -> Sampler:
-    """The sampler of that name.
+    """Return the sampler of that name.
 
     Raises:
         SamplingError: there is none.
     """
-    if name not in SAMPLERS:
-        near = difflib.get_close_matches(name, SAMPLERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(SAMPLERS)}"
-        raise SamplingError(f"no sampler is called {name!r}: {hint}")
-    return SAMPLERS[name]
+    return SAMPLERS.find(name)

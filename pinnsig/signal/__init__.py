@@ -9,7 +9,7 @@
 - `profile`, `spread`: the signal's way forward.
 - `gradient_norms`, `layer_chi`, `singular_values`: the gradient's way back.
 - `chi_map`, `depth_scales`: mean-field theory for many noise scales.
-- `health`: all of it in one report.
+- `health`: all of it in one report; `network_health`: of any network.
 """
 
 from pinnsig.signal.backward import (
@@ -41,6 +41,7 @@ from pinnsig.signal.recalibration import (
 )
 from pinnsig.signal.report import Health, health
 from pinnsig.signal.spread import histogram, spread
+from pinnsig.signal.states import network_health
 
 __all__ = [
     "Chi",
@@ -70,6 +71,7 @@ __all__ = [
     "layer_chi",
     "layer_jacobian",
     "log_spaced",
+    "network_health",
     "network_rates",
     "normal_gains",
     "normal_inputs",

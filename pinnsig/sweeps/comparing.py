@@ -8,6 +8,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import unknown
 from pinnsig.sweeps.directory import FACTS
 from pinnsig.sweeps.table import Spread, SweepTable
 
@@ -144,4 +145,4 @@ def _check(table: SweepTable, names: Sequence[str], metric: str) -> None:
                 f"{name!r} has no several values in this sweep: choose {', '.join(known) or 'none'}"
             )
     if metric not in METRICS:
-        raise SettingsError(f"metric {metric!r} is unknown: choose {', '.join(METRICS)}")
+        raise SettingsError(unknown("metric", metric, METRICS))

@@ -16,8 +16,9 @@ from pinnsig.sweeps.table import DONE
 from pinnsig.training import PhaseReport, Record, Trainer, Watcher
 
 COSTLY = (
-    "problem", "act", "depth", "width", "adam", "lbfgs", "broyden", "phases", "collocation",
-    "initial", "boundary", "dtype", "device", "engine", "preset", "weighting", "max_seconds",
+    "problem", "act", "network", "depth", "width", "adam", "lbfgs", "broyden", "phases",
+    "collocation", "initial", "boundary", "dtype", "device", "engine", "preset", "weighting",
+    "max_seconds",
 )  # fmt: skip
 """What decides how long a run takes, about."""
 

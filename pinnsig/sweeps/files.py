@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import unknown
 from pinnsig.run.settings import ADDED, read_table
-from pinnsig.run.settings.checks import integer, unknown, word, yes_or_no
+from pinnsig.run.settings.checks import integer, word, yes_or_no
 from pinnsig.sweeps.batch_size import batch_setting
 
 

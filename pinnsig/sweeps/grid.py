@@ -11,6 +11,7 @@ from typing import Any
 
 from pinnsig.activations import parse_activation
 from pinnsig.core.errors import SettingsError
+from pinnsig.networks import usual_settings
 from pinnsig.problem import absolute, problem_file
 from pinnsig.run.building import build_initializer
 from pinnsig.run.directory import dumps
@@ -56,7 +57,8 @@ class Member:
         outer, dot, key = name.partition(".")
         if dot:
             return self.settings.get(outer, {}).get(key)
-        return self.settings.get(name, DEFAULTS[name])
+        usual = usual_settings(self.settings.get("network", DEFAULTS["network"]))
+        return self.settings.get(name, usual.get(name, DEFAULTS[name]))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def progress_so_far(run: RunDirectory, state: RunState) -> dict[str, Any]:
         RunError: its config.json is damaged.
     """
     config = run.read_json("config.json")
-    names = ("problem", "act", "scale", "init", "depth", "width", "preset", "seed")
+    names = ("problem", "act", "scale", "init", "network", "depth", "width", "preset",
+             "seed")  # fmt: skip
     found = {"run": str(run.path), "state": state.name, **{n: config.get(n) for n in names}}
     if state.last is not None:
         shown = ("phase", "iteration", "total", "step", "loss", "best_loss", "relative_l2",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import unknown
 from pinnsig.sweeps.comparing import SignTest, sign_tests
 from pinnsig.sweeps.sweeping import sweep
 from pinnsig.sweeps.table import SweepTable
@@ -87,7 +88,7 @@ def run_scale_sweep(
     if preset not in ("paper", "quick"):
         raise SettingsError(f"preset = {preset!r} is neither paper nor quick")
     if name not in PROBLEMS:
-        raise SettingsError(f"no sweep is called {name!r}: choose {', '.join(PROBLEMS)}")
+        raise SettingsError(unknown("sweep", name, PROBLEMS))
     protocol: dict[str, Any] = {
         "act": list(ACTIVATIONS),
         "scale": list(SCALES),

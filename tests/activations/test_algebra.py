@@ -155,8 +155,8 @@ def test_register():
         with pytest.raises(ActivationError, match="taken"):
             register_activation("named", tanh)
     finally:
-        ACTIVATIONS.pop("named", None)
-        FACTORIES.pop("power", None)
+        ACTIVATIONS.unregister("named")
+        FACTORIES.unregister("power")
     for name in ("x", "2f", "f(x)", ""):
         with pytest.raises(ActivationError, match="cannot name"):
             register_activation(name, tanh)

@@ -39,7 +39,7 @@ class Cubic(Activation):
 def _registered() -> Iterator[None]:
     register_activation("cubic", Cubic())
     yield
-    del ACTIVATIONS["cubic"]
+    ACTIVATIONS.unregister("cubic")
 
 
 @pytest.mark.parametrize("text", ["cubic", "2*cubic(0.5x)+sin"])

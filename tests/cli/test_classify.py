@@ -69,7 +69,7 @@ def test_resume(call, cli: Cli):
     [
         (("--depth", 0), "depth = 0 must be at least 1"),
         (("--act", "tanhh"), "tanh"),
-        (("--init", "calibrate"), "did you mean 'calibrated'"),
+        (("--init", "calibrate"), "did you mean calibrated"),
         (("--samples", 10**6), "samples"),
         (("--inputs", "units"), "did you mean unit"),
     ],

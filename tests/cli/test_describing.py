@@ -34,7 +34,7 @@ def test_one_problem_with_its_terms(cli: Cli, heat: Path):
         "initial   initial",
     ):
         assert line in shown.out
-    assert "no problem is called" in cli("problems", "nothing").complaint()
+    assert "problem 'nothing' is unknown" in cli("problems", "nothing").complaint()
 
 
 def test_one_problem(cli: Cli):

@@ -38,7 +38,7 @@ def test_all(cli: Cli, tmp_path, monkeypatch):
     [
         ("paper", "--list"),
         ("paper entropy --list", "--list"),
-        ("paper entropi", "did you mean 'entropy'"),
+        ("paper entropi", "did you mean entropy"),
         ("paper entropy --preset huge", "huge"),
         ("paper entropy --seed -1", "seed"),
     ],

@@ -8,7 +8,7 @@ import torch
 from tests.conftest import HEAT, Cli
 
 WRONG: list[tuple[str, list[str]]] = [
-    ("burgrs", ["no problem is called 'burgrs'", "did you mean burgers?"]),
+    ("burgrs", ["problem 'burgrs' is unknown", "did you mean burgers?"]),
     ("missing.py", ["no file", "missing.py"]),
     ("", ["name a problem", "pinnsig problems"]),
     ("burgers extra", ["extra"]),

@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_is_refused(cli: Cli, tmp_path: Path, text: str, w
         (["sweep"], "name a problem"),
         (["sweep", "burgrs"], "did you mean burgers"),
         (["sweep", "burgers", "--scale", "1,x"], "scale = 'x' is no number"),
-        (["sweep", "burgers", "--init", "eoc,clibrated"], "did you mean 'calibrated'"),
+        (["sweep", "burgers", "--init", "eoc,clibrated"], "did you mean calibrated"),
         (["sweep", "burgers", "--zip", "--scale", "1,2", "--seed", "1,2,3"], "as many of each"),
         (["sweep", "burgers", "--ray", "--workers", "2"], "either --workers"),
         (["sweep", "burgers", "--ray", "auto", "--ray-cpus", "0"], "--ray-cpus"),
@@ -151,7 +151,9 @@ def test_compare_prints_groups_and_tests(cli: Cli, swept: Path):
     assert printed.code == 0
     assert "median relative_l2" in printed.out
     assert len(printed.out.splitlines()) == 1 + 8 + 1 + 1 + 2
-    assert "choose best_loss" in cli("compare", swept, "--by", "init", "--metric", "x").complaint()
+    assert (
+        "known are best_loss" in cli("compare", swept, "--by", "init", "--metric", "x").complaint()
+    )
 
 
 def test_the_dry_run_refuses_what_training_would(cli: Cli, tmp_path: Path):

@@ -252,8 +252,8 @@ def test_names_with_underscores_everywhere(runs, cli: Cli):
 
 
 def test_an_unknown_weight_is_told_all_names(runs):
-    with pytest.raises(PinnsigError, match="there are re_part, im_part, initial, boundary_x_1-, "):
-        pinnsig.solve(Parted, runs=runs, weight={"re_prt": 2.0}, **SMALL)
+    with pytest.raises(PinnsigError, match="known are re_part, im_part, initial, boundary_x_1-, "):
+        pinnsig.solve(Parted, runs=runs, weight={"zzz": 2.0}, **SMALL)
 
 
 def test_a_term_is_not_named_as_another_group(runs):

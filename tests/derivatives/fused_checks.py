@@ -285,7 +285,7 @@ def test_what_it_cannot_do_is_said_in_one_line(change, plan, reason):
 
 
 def test_plain_tf32_is_refused():
-    with pytest.raises(SettingsError, match="precision 'tf32' is unknown: choose tf32x3, bf16x6"):
+    with pytest.raises(SettingsError, match="precision 'tf32' is unknown: did you mean tf32x3"):
         Tuning(precision="tf32")
 
 

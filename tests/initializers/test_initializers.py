@@ -213,11 +213,15 @@ def test_parse(spec, overrides, expected):
 @pytest.mark.parametrize(
     ("spec", "overrides", "message"),
     [
-        ("calibrate", {}, "unknown initialiser 'calibrate'; did you mean 'calibrated'. known: cal"),
-        ("", {}, "unknown initialiser ''; known: calibrated, eoc, xavier, he, orthogonal, given"),
-        ("xavier:p=0.3", {}, "unknown parameter of xavier 'p'; known: sigma_b"),
-        ("xavier", {"p": 0.3}, "unknown parameter of xavier 'p'; known: sigma_b"),
-        ("calibrated:eps=1", {}, "did you mean 'epsilon'"),
+        ("calibrate", {}, "initialiser 'calibrate' is unknown: did you mean calibrated."),
+        (
+            "",
+            {},
+            "initialiser '' is unknown: known are calibrated, eoc, xavier, he, orthogonal, given",
+        ),
+        ("xavier:p=0.3", {}, "parameter of xavier 'p' is unknown: known are sigma_b"),
+        ("xavier", {"p": 0.3}, "parameter of xavier 'p' is unknown: known are sigma_b"),
+        ("calibrated:eps=1", {}, "did you mean epsilon"),
         ("calibrated:p", {}, "calibrated: parameters are written name=value, not 'p'"),
         ("calibrated:p=.1,p=.2", {}, "calibrated: p is given twice"),
         ("calibrated:p=half", {}, "calibrated: p must be a number or \"auto\", not 'half'"),
@@ -252,13 +256,15 @@ def test_registering():
     class Own(Xavier):
         name = "own"
 
-    with pytest.raises(InitializerError, match="'xavier' is already registered"):
+    with pytest.raises(
+        InitializerError, match="the name 'xavier' is taken by .*schemes.Xavier.*Twin"
+    ):
         register_initializer(Twin)
     try:
         register_initializer(Own)
         assert isinstance(parse_initializer("own:sigma_b=1"), Own)
     finally:
-        INITIALIZERS.pop("own", None)
+        INITIALIZERS.unregister("own")
     assert INITIALIZERS["xavier"] is Xavier
 
 

@@ -317,10 +317,29 @@ def test_a_residual_that_nothing_moves_has_zero_rows():
     assert_rows_agree(made)
 
 
-def test_a_network_that_is_no_composition_of_operations_is_refused():
+def test_rows_of_any_network_are_those_of_autograd():
+    for problem in (Everything(), Inverse(), Embedded()):
+        sizes = input_count(problem), len(problem.outputs)
+        network = nn.Sequential(nn.Linear(sizes[0], 3), nn.Tanh(), nn.Linear(3, sizes[1])).double()
+        sites = draw_sites(problem, Counts(5, 4, 8), "lhs", seed=0)
+        assert_rows_agree(Objective(Model(problem, network), NestedEngine(), sites))
+
+
+class Branching(nn.Module):
+    """A network that asks what its numbers are."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1, dtype=torch.float64)
+
+    def forward(self, x):
+        y = self.layer(x)
+        return torch.tanh(y) if y.sum() > 0 else torch.sin(y)
+
+
+def test_a_network_that_cannot_be_carried_by_points_is_refused():
     problem = Everything()
-    network = nn.Sequential(nn.Linear(2, 3), nn.Softmax(1), nn.Linear(3, 1)).double()
     sites = draw_sites(problem, Counts(5, 4, 8), "lhs", seed=0)
-    made = Objective(Model(problem, network), NestedEngine(), sites)
-    with pytest.raises(DerivativeError, match="calls softmax"):
+    made = Objective(Model(problem, Branching()), NestedEngine(), sites)
+    with pytest.raises(DerivativeError, match="rows through a Branching cannot be had"):
         residual_jacobian(made, made.blocks[0])

@@ -186,7 +186,7 @@ def test_a_residual_that_is_wrong_is_named_with_what_it_gave(residual, says):
 
 
 def test_weights_are_checked():
-    with pytest.raises(SettingsError, match="'dirichlet'.*no such term or group: there are"):
+    with pytest.raises(SettingsError, match="'dirichlet'.*no such term or group: known are"):
         objective(Heat(), weights={"dirichlet": 1.0})
     with pytest.raises(SettingsError, match="must be finite and not negative"):
         objective(Heat(), weights={"initial": -1.0})

@@ -42,7 +42,7 @@ def test_defaults_and_given_values():
         ({"shift": 2.5}, "shift = 2.5 cannot be: it must be at most 2"),
         ({"kind": "odd"}, "kind = 'odd' cannot be: choose plain or fancy"),
         ({"knd": "fancy"}, "Heat has no coefficient 'knd': did you mean kind?"),
-        ({"zzz": 1}, "Heat has no coefficient 'zzz': it has kind, nu, shift, source"),
+        ({"zzz": 1}, "Heat has no coefficient 'zzz': known are kind, nu, shift, source"),
     ],
 )
 def test_refused_in_one_line(setting, words):

@@ -30,11 +30,11 @@ def test_built_in_problems_are_entry_points():
 
 
 def test_unknown_name_with_a_suggestion():
-    with pytest.raises(
-        ProblemError, match=r"no problem is called 'burger': did you mean burgers\?"
-    ):
+    with pytest.raises(ProblemError, match=r"problem 'burger' is unknown: did you mean burgers\?"):
         problem_class("burger")
-    with pytest.raises(ProblemError, match=r"called 'zzzz': known are .*burgers.* or give a file"):
+    with pytest.raises(
+        ProblemError, match=r"'zzzz' is unknown: known are .*burgers.* .or give a file"
+    ):
         problem_class("zzzz")
 
 

@@ -28,6 +28,7 @@ from pinnsig.run.judging import (
 from pinnsig.run.judging.points import by_residual
 from pinnsig.run.settings import resolve
 from tests.conftest import SMALL, strict_json
+from tests.sampling.doubles import replace_samplers
 
 BASE = {"depth": 2, "width": 8, "init": "xavier", "dtype": "float64"}
 POINTS = {"collocation": 200, "initial": 40, "boundary": 40}
@@ -360,10 +361,8 @@ def test_words_are_right(factor, loss, start, baseline, words):
 
 def test_nan_at_a_fresh_point_ends_in_a_result(runs: Path, monkeypatch: pytest.MonkeyPatch):
     inside = np.linspace(0.01, 0.85, 40)
-    from pinnsig.sampling.samplers import SAMPLERS
-
     sampler = lambda n, dims, generator: np.repeat(inside[:n, None], dims, axis=1)  # noqa: E731
-    monkeypatch.setitem(SAMPLERS, "below", sampler)
+    replace_samplers(monkeypatch, below=sampler)
     result = pinnsig.solve(Growing, runs=runs, sampler="below", **SMALL)
     written = strict_json((result.path / "result.json").read_text())
     assert written["independent"]["terms"]["residual"]["largest"] is None

@@ -55,7 +55,7 @@ def test_a_text_and_a_table_give_the_same_phase(text: str, table: dict[str, Any]
         ("adam:3,history=4", "adam: key 'history' is unknown"),
         ("lbfgs:3,history=4.5", "history = 4.5 must be a whole number"),
         ("adam:3,schedule=cosin", "did you mean cosine"),
-        ("adam:3,points=zzz", "choose fresh, rad, rar-d"),
+        ("adam:3,points=zzz", "known are fresh, rad, rar-d"),
         ("adam:3,dtype=float16", "float16"),
         ({"optimizer": "adam"}, "no iterations"),
         ({"iterations": 3}, "no optimizer"),

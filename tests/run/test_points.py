@@ -15,9 +15,9 @@ from pinnsig.problem import Robin
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.points import Drawn
-from pinnsig.sampling import samplers
 from tests.conftest import SMALL
 from tests.run.test_resume import StopAt
+from tests.sampling.doubles import replace_samplers
 
 QUICK = {**SMALL, "figures": False}
 COUNTS = {name: value for name, value in QUICK.items() if name not in ("adam", "lbfgs")}
@@ -72,7 +72,7 @@ def test_a_resumed_run_calls_no_sampler(runs: Path, monkeypatch: pytest.MonkeyPa
         next(calls)
         return generator.random((n, dimensions))
 
-    monkeypatch.setitem(samplers.SAMPLERS, "counted", counted)
+    replace_samplers(monkeypatch, counted=counted)
     stopped = pinnsig.solve("burgers", runs=runs, sampler="counted", callbacks=[StopAt(2)], **QUICK)
     before = next(calls)
     pinnsig.resume(stopped.path, figures=False)
@@ -152,7 +152,7 @@ def test_figures_are_drawn_at_the_runs_own_points(
     def never(n, dimensions, generator):
         raise AssertionError("points were drawn again")
 
-    monkeypatch.setitem(samplers.SAMPLERS, "lhs", never)
+    replace_samplers(monkeypatch, lhs=never)
     assert plot.callback is not None
     plot.callback(run=run, x=None, y=None, trust=False)
     assert (run / "figures" / "activations.png").is_file()

@@ -89,7 +89,7 @@ def test_spreads_of_groups():
     [
         ("act", "best_loss", "'act' has no several values in this sweep: choose init"),
         ("seed", "best_loss", "'seed' has no several values"),
-        ("init", "loss", "metric 'loss' is unknown: choose best_loss"),
+        ("init", "loss", "metric 'loss' is unknown: did you mean last_loss"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(by: str, metric: str, words: str):

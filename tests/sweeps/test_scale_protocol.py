@@ -59,7 +59,7 @@ def test_the_protocol_is_that_of_the_appendix(name: str, monkeypatch: pytest.Mon
 
 
 def test_another_name_is_refused():
-    with pytest.raises(SettingsError, match="choose black-scholes-scale, burgers-scale"):
+    with pytest.raises(SettingsError, match="did you mean burgers-scale"):
         run_scale_sweep("heat-scale")
 
 

@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from pinnsig.activations import Activation
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import unknown
 from pinnsig.derivatives.fused.source import load_kernels
 from pinnsig.derivatives.plan import Plan
 
@@ -50,9 +51,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
-            raise SettingsError(
-                f"precision {self.precision!r} is unknown: choose {', '.join(PRECISIONS)}"
-            )
+            raise SettingsError(unknown("precision", self.precision, PRECISIONS))
 
     def options(self, partials: int, width: int) -> dict[str, Any]:
         """Arguments of a launch that both kernels take."""

@@ -1,23 +1,22 @@
 """The rows of one block: cotangents of its residuals, carried back through the network."""
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor
 
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of, fields_from
 from pinnsig.objective import Block, BoundTerms, Objective
+from pinnsig.objective.rows.per_point import partials_per_point
 
 
-class RowFiller:
-    """Fills the rows of one block, at the parameters as they are when it is made.
-
-    Raises:
-        DerivativeError: a network whose derivatives cannot be had point by point.
-    """
+class RowFiller(ABC):
+    """Fills the rows of one block, at the parameters as they are when it is made."""
 
     def __init__(self, objective: Objective, block: Block) -> None:
         model = objective.model
-        self.network, self.block, self.engine = model.network, block, objective.engine
+        self.network, self.engine, self.block = model.network, objective.engine, block
         coefficients = model.coefficients()
         # autograd stops at these; how each depends on its own parameter is one number
         leaves = {name: value.detach().requires_grad_() for name, value in coefficients.items()}
@@ -29,8 +28,23 @@ class RowFiller:
         bound = BoundTerms.of(model.problem.bound(leaves))
         self.problem, self.residual = bound.problem, bound.residuals[block.name]
 
+    @abstractmethod
     def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
         """Write r, shape (residuals, M), and J, shape (residuals, M, P), at some points."""
+
+
+def row_filler(objective: Objective, block: Block) -> RowFiller:
+    """Return what fills the rows of a block, as its network can be carried."""
+    if objective.engine.tape_refusal(objective.model.network, block.plan) is None:
+        return TapedRows(objective, block)
+    return RowsPerPoint(objective, block)
+
+
+class TapedRows(RowFiller):
+    """Rows by the tape of an engine, which gives them for the price of one way back."""
+
+    def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
+        """See `RowFiller.fill`."""
         block, plan = self.block, self.block.plan
         extra = {key: column[points] for key, column in block.extra.items()}
         features = features_of(self.problem)
@@ -49,6 +63,26 @@ class RowFiller:
                 direct = _slope(r, leaf)
                 through = (below * moved[i]).sum((0, 2)).unflatten(0, (len(r), block.stride))
                 rows[:, network + i] = slope * (direct + through.sum(1))
+
+
+class RowsPerPoint(RowFiller):
+    """Rows through any network, by nested autograd with weights for each point."""
+
+    def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
+        """See `RowFiller.fill`."""
+        block, plan, at = self.block, self.block.plan, self.block.points[points]
+        extra = {key: column[points] for key, column in block.extra.items()}
+        with torch.enable_grad():
+            features = features_of(self.problem)
+            table, copies = partials_per_point(self.network, features, at, plan, block.stride)
+            fields, coordinates = fields_from(self.problem, table, at, plan)
+            residuals = self.residual(fields, coordinates, extra).values()
+        network = copies.shape[1]
+        for r, into, rows in zip(residuals, residual, jacobian, strict=True):
+            into.copy_(r.detach())
+            rows[:, :network] = _cotangent(r, copies)
+            for i, (leaf, slope) in enumerate(zip(self.leaves, self.slopes, strict=True)):
+                rows[:, network + i] = slope * _slope(r, leaf)
 
 
 def _cotangent(residual: Tensor, table: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 from pinnsig.core.errors import DerivativeError
 from pinnsig.core.threads import run_jobs
 from pinnsig.objective import Block, Objective, Weights
-from pinnsig.objective.rows.filling import RowFiller
+from pinnsig.objective.rows.filling import row_filler
 
 # Stack elements (partials x points x width) carried at once: few enough to stay in a CPU's cache
 CHUNK_ELEMENTS = {"cpu": 2**17}
@@ -101,8 +101,8 @@ def residual_jacobian(
         `objective.flat.values` does.
 
     Raises:
-        DerivativeError: a network whose derivatives cannot be had point by point, points that tear
-            pairs apart, or an `out` of another shape.
+        DerivativeError: points that tear pairs apart, an `out` of another shape, or a network
+            that rows cannot be had of.
     """
     span = _checked_span(block, points)
     flat, count = objective.flat.values, block.residuals
@@ -113,7 +113,7 @@ def residual_jacobian(
         raise DerivativeError(f"out must be contiguous and have shape {shape}, not {(*out.shape,)}")
     jacobian = flat.new_empty(shape) if out is None else out
     shaped = jacobian.view(count, length, len(flat))
-    filler = RowFiller(objective, block)
+    filler = row_filler(objective, block)
     cpu = flat.device.type == "cpu"
     width = max(p.shape[0] for p in objective.flat.parameters if p.ndim)
     room = CHUNK_ELEMENTS.get(flat.device.type, CHUNK_ELEMENTS_ACCELERATOR)

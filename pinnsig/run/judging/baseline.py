@@ -6,7 +6,9 @@ import math
 import torch
 from torch import Tensor
 
+from pinnsig.activations import tanh
 from pinnsig.model import Model
+from pinnsig.model.fields import input_count
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective
 from pinnsig.objective.rows import LeastSquares
@@ -42,7 +44,8 @@ def constant_loss(objective: Objective) -> float:
     Gauss-Newton from the zero function on, in the biases of the output layer alone.
     """
     silent = _silent(objective)
-    bias = _linear_layers(silent.model)[-1].bias.data
+    assert isinstance(silent.model.network, FFNN)
+    bias = silent.model.network.output.bias.data
     rows = LeastSquares(silent)
 
     def residuals(at: Tensor) -> Tensor:
@@ -73,17 +76,14 @@ def private(model: Model, dtype: torch.dtype = torch.float64) -> Model:
 
 
 def _silent(objective: Objective) -> Objective:
-    """The same loss, in float64 where the device has it, of a copy whose raw outputs are zero."""
-    flat = objective.flat.values
-    model = private(objective.model, flat.dtype if flat.device.type == "mps" else torch.float64)
+    """The same loss, in float64 where the device has it, of the smallest network, all zero."""
+    flat, problem = objective.flat.values, objective.model.problem
+    dtype = flat.dtype if flat.device.type == "mps" else torch.float64
+    model = private(objective.model, dtype)
+    sizes = input_count(problem), len(problem.outputs)
+    model.network = FFNN(*sizes, 1, 1, tanh, dtype, flat.device)
     with torch.no_grad():
-        for parameter in _linear_layers(model)[-1].parameters():
+        for parameter in model.network.parameters():
             parameter.zero_()
     sites, given = objective.sites, objective.given
     return Objective(model, objective.engine_name, sites, given, objective.deterministic)
-
-
-def _linear_layers(model: Model) -> list[torch.nn.Linear]:
-    if isinstance(model.network, FFNN):
-        return model.network.linears
-    return [layer for layer in model.network.modules() if isinstance(layer, torch.nn.Linear)]

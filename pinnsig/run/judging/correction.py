@@ -14,6 +14,7 @@ from pinnsig.model.fields import features_of, fields_from
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, BoundTerms, Objective
 from pinnsig.objective.rows import residual_jacobian
+from pinnsig.problem import Problem
 
 FLATTEST, STEEPEST = 0.3, 30.0  # slopes of random features, in halves of an input's range
 CELLS = 2**23  # of rows at once
@@ -110,7 +111,7 @@ def _feature_rows(objective: Objective, block: Block, span: slice, features: FFN
     given = {key: column[span] for key, column in block.extra.items()}
     inputs = input_partials(features_of(bound.problem), points, plan)
     with torch.no_grad():
-        table = _table(objective.model.network, plan, inputs)
+        table = _table(objective, bound.problem, points, plan)
     with torch.enable_grad():
         table.requires_grad_()
         fields, at = fields_from(bound.problem, table, points, plan)
@@ -130,10 +131,10 @@ def _feature_rows(objective: Objective, block: Block, span: slice, features: FFN
     return torch.cat(found)
 
 
-def _table(network: torch.nn.Module, plan: Plan, inputs: Tensor) -> Tensor:
-    assert isinstance(network, FFNN)  # whose rows there are
-    weights = [weight.detach() for weight in network.weights]
-    return make_tape(network.activation, plan, inputs, weights, keep=False).forward().clone()
+@torch.no_grad()
+def _table(objective: Objective, problem: Problem, points: Tensor, plan: Plan) -> Tensor:
+    network, features = objective.model.network, features_of(problem)
+    return objective.engine.partials(network, features, points, plan).clone()
 
 
 @torch.no_grad()
@@ -164,14 +165,15 @@ def displacement(
     def fields(of_tangents: float, of_features: float) -> dict[str, Tensor]:
         before = flat.copy()
         flat.values[basis.tangents] += of_tangents * along
-        table = _table(model.network, plan, inputs) + of_features * beside
-        found, _ = fields_from(model.bound(), table, points, plan)
+        bound = model.bound()
+        table = _table(objective, bound, points, plan) + of_features * beside
+        found, _ = fields_from(bound, table, points, plan)
         flat.restore(before)
         return {name: jet.value.clone() for name, jet in found.items()}
 
     at = fields(0.0, 0.0)
     change = {name: torch.zeros_like(value) for name, value in at.items()}
-    size = float(_table(model.network, plan, inputs).norm())
+    size = float(_table(objective, model.bound(), points, plan).norm())
     for which, moved, whole in ((0, along, float(flat.values.norm())), (1, beside, size)):
         length = float(moved.norm())
         if not length > 0:

@@ -1,6 +1,5 @@
 """What a setting may be: functions that check a value by its name and give it its type."""
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
@@ -8,6 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import Registry, suggestion, unknown
+from pinnsig.networks import OWN, parse_network
 
 Check = Callable[[str, Any], Any]
 
@@ -54,12 +55,26 @@ def word(*options: str) -> Check:
         if not isinstance(value, str) or not value.strip():
             raise SettingsError(f"{name} = {value!r} must be a word")
         if options and value not in options:
-            near = difflib.get_close_matches(value, options, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose {', '.join(options)}"
-            raise SettingsError(f"{name} = {value!r} is unknown: {hint}")
+            raise _unknown_word(name, value, options)
         return value
 
     return check
+
+
+def entry(registry: Registry[Any], *others: str) -> Check:
+    """A name in a registry as it stands then, or one of a few other words."""
+
+    def check(name: str, value: Any) -> str:
+        checked = word()(name, value)
+        if checked not in registry and checked not in others:
+            raise _unknown_word(name, checked, [*others, *registry])
+        return checked
+
+    return check
+
+
+def _unknown_word(name: str, value: str, options: Iterable[str]) -> SettingsError:
+    return SettingsError(f"{name} = {value!r} is unknown: {suggestion(value, options)}")
 
 
 def yes_or_no(name: str, value: Any) -> bool:
@@ -77,6 +92,14 @@ def negative_rate(name: str, value: Any) -> float | str:
     if checked >= 0.5:
         raise SettingsError(f"{name} = {value:g} must be below 0.5, or auto for the rule p(L)")
     return checked
+
+
+def network(name: str, value: Any) -> str:
+    """A registered network with its parameters, or the name of one that was given from Python."""
+    text = word()(name, value)
+    if not text.startswith(OWN):
+        parse_network(text)
+    return text
 
 
 def table(name: str, value: Any) -> dict[str, Any]:
@@ -108,17 +131,9 @@ def check_fields(kind: type, given: Mapping[str, Any], what: str = "setting") ->
     known = {f.name: f for f in fields(kind)}
     for name in given:
         if name not in known:
-            raise unknown(what, name, known)
+            raise SettingsError(unknown(what, name, known))
     return {
         name: known[name].metadata["check"](name, value)
         for name, value in given.items()
         if value is not None
     }
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> SettingsError:
-    """The error for a name that does not exist."""
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-    return SettingsError(f"{what} {name!r} is unknown: {hint}")

@@ -11,8 +11,9 @@ from typing import Any
 
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.registry import unknown
 from pinnsig.optim import OPTIMIZERS, SCHEDULES
-from pinnsig.run.settings.checks import check_fields, integer, number, setting, table, unknown, word
+from pinnsig.run.settings.checks import check_fields, entry, integer, number, setting, table, word
 
 POINTS = ("fresh", "rad", "rar-d")
 
@@ -25,12 +26,12 @@ class PhaseSettings:
         options: keywords of the optimiser's class.
     """
 
-    optimizer: str = setting(word(*OPTIMIZERS), ", ".join(OPTIMIZERS))
+    optimizer: str = setting(entry(OPTIMIZERS), ", ".join(OPTIMIZERS))
     iterations: int = setting(integer(0), "iterations at most")
     lr: float | None = setting(
         number(above=0.0), "learning rate  [the run's; muon's is 50 times that]"
     )
-    schedule: str = setting(word(*SCHEDULES), "constant, cosine or exponential", "constant")
+    schedule: str = setting(entry(SCHEDULES), "constant, cosine or exponential", "constant")
     final: float = setting(number(above=0.0), "the schedule's factor at its end", 0.01)
     warmup: int = setting(integer(0), "iterations over which the rate rises", 0)
     dtype: str | None = setting(word(*DTYPES), "float32 or float64  [as before]")
@@ -97,7 +98,8 @@ def _options(optimizer: str, given: Mapping[str, Any], common: set[str]) -> dict
     found = {}
     for key, value in given.items():
         if key not in known or key in common:
-            raise unknown(f"{optimizer}: key", key, sorted((common | set(known)) - {"self"}))
+            accepted = sorted((common | set(known)) - {"self"})
+            raise SettingsError(unknown(f"{optimizer}: key", key, accepted))
         whole = known[key].annotation is int
         check = integer(0) if whole else number()
         found[key] = check(key, value)

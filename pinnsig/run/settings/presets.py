@@ -5,6 +5,7 @@ from typing import Any
 
 from pinnsig.core.devices import choose_device
 from pinnsig.core.errors import SettingsError
+from pinnsig.networks import usual_settings
 from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -92,6 +93,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         usual |= dict.fromkeys(COUNTS)
     elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
         usual["broyden"] = 0
+    usual |= usual_settings(checked.get("network", Settings.network))
     depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
     large = hidden_weights(depth, width) > DENSE_WEIGHTS
     if "broyden" not in checked and usual["broyden"] and large:

@@ -11,10 +11,13 @@ from typing import Any
 
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
+from pinnsig.networks import NETWORKS
 from pinnsig.run.settings.checks import (
     check_fields,
+    entry,
     integer,
     negative_rate,
+    network,
     number,
     setting,
     table,
@@ -54,6 +57,9 @@ class Settings:
     )
     sigma_b: float | None = setting(
         number(minimum=0.0), "standard deviation of the biases  [eoc: 0.2, others: 0]"
+    )
+    network: str = setting(
+        network, f"{', '.join(NETWORKS)}, with parameters as in resnet:block=3", "ffnn"
     )
     depth: int = setting(integer(1), "hidden layers  [preset]", 50)
     width: int = setting(integer(1), "units in each hidden layer  [preset]", 64)
@@ -104,7 +110,7 @@ class Settings:
         "[quick]",
     )
     weighting: str = setting(
-        word("none", *WEIGHTINGS),
+        entry(WEIGHTINGS, "none"),
         "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
         "[start-trace; paper: none]", "none",
     )  # fmt: skip
