@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pinnsig.model import Model
 from pinnsig.model.evaluation import compare, has_reference, relative_l2
 from pinnsig.model.fields import guarded
 from pinnsig.objective import Evaluation
+from pinnsig.optim import Make
 from pinnsig.problem import source_of
 from pinnsig.problem.opened import OpenedFiles
 from pinnsig.run.building import RunComponents, build_objective
@@ -62,15 +63,23 @@ class Run:
         parts: what its settings stand for.
         options: what it does besides.
         drawn: its points, where it goes on; else they are drawn.
+        optimizers: functions that make optimisers, by their names in settings.
 
     Raises:
         PinnsigError: what cannot be trained; nothing is written.
     """
 
-    def __init__(self, parts: RunComponents, options: Options, drawn: Drawn | None = None) -> None:
+    def __init__(
+        self,
+        parts: RunComponents,
+        options: Options,
+        drawn: Drawn | None = None,
+        optimizers: Mapping[str, Make] | None = None,
+    ) -> None:
         self.parts = parts
         self.options = options
         self.drawn = drawn
+        self.optimizers = optimizers
         self.callbacks = Callbacks(options.callbacks)
         self.at_start: dict[str, Any] = {}
         self.opened = OpenedFiles(None)
@@ -93,7 +102,7 @@ class Run:
         objective = build_objective(parts, sites=self.drawn and self.drawn.sites)
         return lambda: Trainer(
             objective,
-            build_phases(parts),
+            build_phases(parts, self.optimizers),
             weighting=build_weighting(parts),
             error=lambda: _error(parts.model),
             error_every=error_every,

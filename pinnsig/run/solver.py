@@ -11,7 +11,7 @@ from pinnsig.core.errors import ProblemError, RunError, TrainingError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.interrupts import Interruption
 from pinnsig.core.trust import Trust
-from pinnsig.optim import drive
+from pinnsig.optim import Make, drive
 from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
 from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
@@ -22,6 +22,7 @@ from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings
 from pinnsig.run.running import Options, Run, Solving
 from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.settings.optimizers import named_functions, separate_functions
 from pinnsig.run.source import original_notices, problem_of, read_source
 from pinnsig.training import Clock, Record, evaluate_alone
 
@@ -53,7 +54,9 @@ def solve(
         keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
             resume for longer goes on exactly; else what the optimiser remembers is dropped.
         clock: gives seconds; limits on time and the times that are told go by it.
-        given: settings by name (`pinnsig.run.settings.Settings`).
+        given: settings by name (`pinnsig.run.settings.Settings`). An optimiser, that of `optimizer`
+            or of a phase, may also be a class with PyTorch's interface, or a function that makes
+            one from a list of parameters.
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
@@ -85,10 +88,11 @@ def solving(
     kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     if kind is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
+    given, optimizers = separate_functions(given)
     settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
     if kind is None:
         kind = problem_class(settings.problem, code)
-    run, first = _started(settings, kind, options)
+    run, first = _started(settings, kind, options, optimizers)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
@@ -103,6 +107,7 @@ def resume(
     keep_checkpoint: bool = False,
     clock: Clock = time.perf_counter,
     trust: Trust = False,
+    optimizers: Make | Sequence[Make] = (),
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -117,6 +122,7 @@ def resume(
         problem: the problem's class, where the run was started from Python with a class.
         figures, callbacks, keep_checkpoint, clock: see `solve`.
         trust: whether code that came with the run may be run; this is remembered.
+        optimizers: the functions that made the run's optimisers, in the order of its phases.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
@@ -129,7 +135,9 @@ def resume(
         TrainingError: see `solve`.
     """
     options = Options(figures, callbacks, keep_checkpoint, clock)
-    made = resuming(run, problem=problem, options=options, trust=trust, **changes)
+    made = resuming(
+        run, problem=problem, options=options, trust=trust, optimizers=optimizers, **changes
+    )
     return drive(made, evaluate_alone)
 
 
@@ -140,6 +148,7 @@ def resuming(
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     trust: Trust = False,
+    optimizers: Make | Sequence[Make] = (),
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
@@ -151,13 +160,15 @@ def resuming(
             )
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
+        known = named_functions(optimizers)
+        changes, added = separate_functions(changes, known)
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         own = problem_of(directory, settings.problem, trust, problem)
         parts = build(settings, own.kind)
         drawn = Drawn.load(directory)
         if drawn is not None:
             drawn.check(parts.problem, settings.device)
-        going = Run(parts, options, drawn)
+        going = Run(parts, options, drawn, added)
         source = read_source(directory)
         if source is not None:
             going.source = source.record()
@@ -170,7 +181,9 @@ def resuming(
             return (yield from going.go_on(directory, state, heard))
 
 
-def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple[Run, Record]:
+def _started(
+    settings: Settings, kind: type[Problem], options: Options, optimizers: Mapping[str, Make]
+) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
     A calibrated start that is absurd is drawn with less noise, where the user did not say how much
@@ -184,7 +197,8 @@ def _started(settings: Settings, kind: type[Problem], options: Options) -> tuple
     opened = opened_by(kind)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
-            run = Run(build(replace(settings, p=p or settings.p), kind), options)
+            parts = build(replace(settings, p=p or settings.p), kind)
+            run = Run(parts, options, optimizers=optimizers)
         run.opened = opened
         try:
             with opened.watching():

@@ -9,7 +9,7 @@ from typing import Any
 
 from pinnsig.core.errors import TrainingError
 from pinnsig.objective import Evaluation, Objective
-from pinnsig.optim import LIMIT, FirstOrder, drive
+from pinnsig.optim import LIMIT, drive
 from pinnsig.training.answers import Answers, Asked, Best, evaluate_alone, given_loss
 from pinnsig.training.limits import Budget, Clock, Limits
 from pinnsig.training.phase import Phase
@@ -105,6 +105,7 @@ class Trainer:
         for phase in self.phases:
             dtype = phase.dtype or dtype
             notice = phase.optimizer.prepare(self.answers.layout(dtype))
+            phase.check_schedule()
             if notice is not None and notice not in found:
                 found.append(notice)
         return found
@@ -254,7 +255,7 @@ class Trainer:
 
     def _prepare(self, phase: Phase, iteration: int) -> None:
         """What changes between iterations of a phase."""
-        if isinstance(phase.optimizer, FirstOrder):
+        if phase.optimizer.scheduled:
             phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
         now = [len(self.reports), iteration]
         if now == self.prepared:  # a limit ended training then and there, and it goes on

@@ -84,6 +84,11 @@ def resolve(given: Mapping[str, Any]) -> Settings:
             f"{counts[0]} = {checked[counts[0]]} and phases cannot both be given: "
             "each phase has its own number of iterations"
         )
+    if checked.get("phases") and checked.get("optimizer", "adam") != "adam":
+        raise SettingsError(
+            f"optimizer = {checked['optimizer']} and phases cannot both be given: each phase has "
+            "its own optimiser"
+        )
     preset = checked.get("preset") or DEFAULT_PRESET
     usual = dict(PRESETS[preset])
     if preset == "paper":

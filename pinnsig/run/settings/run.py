@@ -23,6 +23,7 @@ from pinnsig.run.settings.checks import (
     word,
     yes_or_no,
 )  # fmt: skip
+from pinnsig.run.settings.optimizers import optimizer_name
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phases
 from pinnsig.training.weighting import WEIGHTINGS
 
@@ -66,7 +67,13 @@ class Settings:
         "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
         "no",
     )
-    adam: int = setting(integer(0), "Adam iterations  [preset]")
+    optimizer: str = setting(
+        optimizer_name,
+        "the first phase's optimiser: adam, adamw, radam, muon, or PyTorch's: torch.NAdam",
+        "adam",
+        "NAME",
+    )
+    adam: int = setting(integer(0), "Adam iterations, or those of --optimizer  [preset]")
     lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
     broyden: int = setting(
         integer(0),
@@ -136,8 +143,8 @@ class Settings:
         return dataclasses.asdict(self)
 
     def phase_list(self) -> list[PhaseSettings]:
-        """The phases: as given, or Adam, L-BFGS, and self-scaled Broyden where it has any."""
-        short = [f"adam:{self.adam}", f"lbfgs:{self.lbfgs}"]
+        """Return the phases: as given, or Adam, L-BFGS and, with a count, self-scaled Broyden."""
+        short = [f"{self.optimizer}:{self.adam}", f"lbfgs:{self.lbfgs}"]
         if self.broyden:
             short.append(f"ssbroyden:{self.broyden},points=rad,every={REDRAW}")
         return [parse_phase(phase) for phase in self.phases or short]
