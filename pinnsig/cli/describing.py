@@ -14,7 +14,7 @@ from pinnsig.model.fields import guarded
 from pinnsig.objective import make_blocks
 from pinnsig.problem import Choice, Coefficient, Problem, problem_class, problem_entries
 from pinnsig.run.building import build_initializer
-from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.sampling import Counts, draw_sites
 
 SOME = 1000  # points, more than conditions have faces
@@ -142,7 +142,7 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)".
     """
     given = check_settings({"act": activation, **flags})
-    settings = Settings(**given)
+    settings = GivenSettings(**given)
     f = build_activation(settings.act, settings.scale)
     chosen = build_initializer(settings)
     about = chosen.describe(f, settings.depth).as_dict()

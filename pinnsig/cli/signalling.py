@@ -12,7 +12,7 @@ from pinnsig.core.devices import DTYPES, choose_device
 from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.plots import health_figure, save_figure
 from pinnsig.run.building import build_initializer
-from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.signal import Health, health, normal_inputs
 
 COMPARED = (
@@ -54,7 +54,7 @@ def signal(
     ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)". Inputs N(0, 1)
     are sent through the network, and gradients back.
     """
-    settings = Settings(**check_settings({"act": activation, **flags}))
+    settings = GivenSettings(**check_settings({"act": activation, **flags}))
     f = build_activation(settings.act, settings.scale)
     x = normal_inputs(
         points, inputs or settings.width, settings.seed, DTYPES[dtype], choose_device(device, dtype)
@@ -83,7 +83,7 @@ def signal(
         click.echo(f"\nfigure {figure}")
 
 
-def _initializers(settings: Settings, compare: bool) -> list[Initializer]:
+def _initializers(settings: GivenSettings, compare: bool) -> list[Initializer]:
     chosen = [build_initializer(settings)]
     for spec in COMPARED if compare else ():
         other = parse_initializer(spec)

@@ -22,7 +22,7 @@ from pinnsig.optim.base import LIMIT, Gradient, Layout, Measured, Optimizer, Req
 Make = Callable[[list[Tensor]], torch.optim.Optimizer]
 """Makes an optimiser for the network's parameters, in their own shapes."""
 
-TORCH_OPTIMIZERS: Registry[Make] = Registry(
+TORCH_OPTIMIZERS: Registry[Callable[..., torch.optim.Optimizer]] = Registry(
     "optimiser",
     SettingsError,
     {

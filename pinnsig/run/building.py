@@ -18,7 +18,7 @@ from pinnsig.model.fields import guarded, input_count
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
-from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
+from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
 
 HARD_CHECKS = 64  # points of a group
@@ -31,7 +31,7 @@ class RunComponents:
     """What settings stand for.
 
     Attributes:
-        settings: with what rules decide filled in: learning rate, initialiser, coefficients.
+        settings: with the initialiser's parameters and the coefficients filled in.
         notices: what a user should know before training, a line each.
     """
 
@@ -75,7 +75,6 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> RunCompon
     initializer.fill(network, weight_generator(settings.seed))
     settings = replace(
         settings,
-        lr=settings.lr or default_learning_rate(activation.omega),
         init=initializer.spec,
         set=made.values(),
     )
@@ -118,7 +117,7 @@ def _condition_notices(problem: Problem) -> list[str]:
 
 def _dense_notices(settings: Settings) -> tuple[str, ...]:
     """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
-    usual = PRESETS[settings.preset] if settings.preset else PRESETS["paper"]
+    usual = PRESETS[settings.preset]
     weights = hidden_weights(settings.depth, settings.width)
     replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
     if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
@@ -221,8 +220,8 @@ def learning_rate_notices(rate: float, omega: float) -> tuple[str, ...]:
     )
 
 
-def build_initializer(settings: Settings) -> Initializer:
-    """The initialiser that the settings name, with --p and --sigma-b where they are given.
+def build_initializer(settings: GivenSettings) -> Initializer:
+    """Return the initialiser that the settings name, with --p and --sigma-b where they are given.
 
     A calibrated one without p has the rule p(L), but for the paper's preset, which has p = 0.49.
     """

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pinnsig.activations import build_activation
+from pinnsig.calibration import default_learning_rate
 from pinnsig.core.devices import choose_device
 from pinnsig.core.errors import SettingsError
 from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
@@ -72,6 +74,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     """Fill in what was not given, from the preset.
 
     Raises:
+        ActivationError: there is no such activation.
         SettingsError: see `check_settings`; no problem is named, or phases and their counts both.
         DeviceError: see `choose_device`.
     """
@@ -105,5 +108,8 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
     merged = {**usual, **checked, "preset": preset}
-    device = choose_device(name, merged["dtype"])
-    return Settings(**{**merged, "device": str(device)})
+    merged["device"] = str(choose_device(name, merged["dtype"]))
+    if "lr" not in merged:
+        act, scale = (merged.get(name, getattr(Settings, name)) for name in ("act", "scale"))
+        merged["lr"] = default_learning_rate(build_activation(act, scale).omega)
+    return Settings(**merged)

@@ -6,7 +6,7 @@ The same names serve the command line (`--scale 1.3`), configuration files (`sca
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pinnsig.core.devices import DTYPES
@@ -39,11 +39,11 @@ def hidden_weights(depth: int, width: int) -> int:
     return depth * width**2
 
 
-@dataclass(frozen=True)
-class Settings:
-    """All settings of one run; None means that a preset or a rule decides (see `resolve`)."""
+@dataclass(frozen=True, kw_only=True)
+class GivenSettings:
+    """All settings of one run as they are given; None means that a preset or a rule decides."""
 
-    problem: str = setting(word(), "a registered problem, or a file such as my_pde.py")
+    problem: str | None = setting(word(), "a registered problem, or a file such as my_pde.py")
     act: str = setting(word(), "activation: a name or an expression", "tanh", "EXPR")
     scale: float = setting(number(above=0.0), "activation scale a in a f(x)", 1.0)
     init: str = setting(
@@ -73,14 +73,14 @@ class Settings:
         "adam",
         "NAME",
     )
-    adam: int = setting(integer(0), "Adam iterations, or those of --optimizer  [preset]")
-    lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
-    broyden: int = setting(
+    adam: int | None = setting(integer(0), "Adam iterations, or those of --optimizer  [preset]")
+    lbfgs: int | None = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
+    broyden: int | None = setting(
         integer(0),
         "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
         "large  [preset; 0 where adam and lbfgs are given]",
     )
-    lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
+    lr: float | None = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega]")
     phases: list[dict[str, Any]] = setting(
         phases,
         "in place of these, as often as there are phases: adam:600,lr=1e-3 "
@@ -88,9 +88,9 @@ class Settings:
         [],
         "PHASE",
     )
-    collocation: int = setting(integer(1), "collocation points  [preset]")
-    initial: int = setting(integer(0), "initial points  [preset]")
-    boundary: int = setting(integer(0), "boundary points in all, over all faces  [preset]")
+    collocation: int | None = setting(integer(1), "collocation points  [preset]")
+    initial: int | None = setting(integer(0), "initial points  [preset]")
+    boundary: int | None = setting(integer(0), "boundary points in all, over all faces  [preset]")
     sampler: str = setting(word(), "lhs, uniform, sobol, halton or grid", "lhs")
     set: dict[str, Any] = setting(table, "a coefficient of the problem", {}, "NAME=VALUE")
     weight: dict[str, float] = setting(
@@ -106,7 +106,7 @@ class Settings:
     deterministic: bool = setting(
         yes_or_no, "gradients the same bit for bit every time, on a GPU too", False
     )
-    preset: str = setting(
+    preset: str | None = setting(
         word("quick", "accurate", "paper"),
         "quick: right in a minute; accurate: as far as --max-seconds goes; paper: the paper's  "
         "[quick]",
@@ -139,8 +139,24 @@ class Settings:
     )
 
     def as_dict(self) -> dict[str, Any]:
-        """Every setting by name."""
+        """Return every setting by name."""
         return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(GivenSettings):
+    """All settings of one run, after `resolve`: nothing is left for a preset to decide.
+
+    The device is one that is there. `adam`, `lbfgs` and `broyden` are None where there are phases,
+    `p` and `sigma_b` where the initialiser has its own.
+    """
+
+    problem: str = field()
+    lr: float = field()
+    collocation: int = field()
+    initial: int = field()
+    boundary: int = field()
+    preset: str = field()
 
     def phase_list(self) -> list[PhaseSettings]:
         """Return the phases: as given, or Adam, L-BFGS and, with a count, self-scaled Broyden."""
@@ -157,6 +173,6 @@ def check_settings(given: Mapping[str, Any], source: str = "") -> dict[str, Any]
         SettingsError: an unknown name, or a value of the wrong type or out of range.
     """
     try:
-        return check_fields(Settings, given)
+        return check_fields(GivenSettings, given)
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}" if source else str(error)) from None
