@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pinnsig.core.errors import FigureError
+from pinnsig.core.files import replacing
 from pinnsig.paper.base import PRESETS, Data, PaperFigure
 from pinnsig.plots import save_figure
 from pinnsig.run.directory import dumps, environment
@@ -115,15 +116,12 @@ def _settings(figure: PaperFigure, preset: str, datasets: Sequence[str]) -> dict
 
 
 def _write(path: Path, write: Callable[[Path], Any]) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(part)
-        part.replace(path)
+        with replacing(path) as part:
+            write(part)
     except OSError as error:
         raise FigureError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _save_arrays(path: Path, data: Data) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from pinnsig.core.errors import ChangedCodeError, ProblemError
+from pinnsig.core.errors import ChangedCodeError, ProblemError, one_line
 from pinnsig.core.paths import user_path
 from pinnsig.core.registry import Registry, unknown
 from pinnsig.problem.base import Problem
@@ -87,7 +87,7 @@ def problem_class(name: str, allowed: Mapping[str, str] | None = None) -> type[P
     try:
         found = entries[name].load()
     except Exception as error:
-        raise ProblemError(f"problem {name!r} cannot be loaded: {_first_line(error)}") from error
+        raise ProblemError(f"problem {name!r} cannot be loaded: {one_line(error)}") from error
     if not (inspect.isclass(found) and issubclass(found, Problem)):
         raise ProblemError(f"problem {name!r} is registered but is no Problem class")
     return found
@@ -124,7 +124,7 @@ def class_in_file(
         line = f", line {error.lineno}" if error.lineno else ""
         raise ProblemError(f"{path}{line}: syntax error, {error.msg}") from error
     except (Exception, SystemExit) as error:
-        raise ProblemError(f"{path} cannot be imported: {_first_line(error)}") from error
+        raise ProblemError(f"{path} cannot be imported: {one_line(error)}") from error
     own = {
         key: value
         for key, value in vars(module).items()
@@ -180,7 +180,3 @@ def _choose(path: Path, own: dict[str, type[Problem]], chosen: str) -> type[Prob
 
 def _names(own: Iterable[str]) -> str:
     return ", ".join(own) or "no problem"
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"

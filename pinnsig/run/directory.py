@@ -30,14 +30,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from pinnsig.core.errors import BusyError, RunError
+from pinnsig.core.errors import BusyError, RunError, first_line
+from pinnsig.core.files import folder_lock, remove_parts, write_whole
 from pinnsig.core.paths import nests_too_deep, plain, user_path
 from pinnsig.problem import problem_file
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
 
@@ -169,18 +165,8 @@ class RunDirectory:
         Raises:
             RunError: it cannot be written; what was there still is.
         """
-        path, part = self.path / name, self.path / f".{name}.{os.getpid()}.part"
         with self._writing(name):
-            try:
-                with part.open("wb") as stream:
-                    stream.write(data)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                if keep is not None and path.exists():
-                    path.replace(self.path / keep)
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(self.path / name, data, None if keep is None else self.path / keep)
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there.
@@ -205,23 +191,17 @@ class RunDirectory:
         Raises:
             BusyError: another process has it.
         """
-        if fcntl is None:
+        with folder_lock(self.path) as held:
+            if not held:
+                raise BusyError(f"{self.path} is being trained by another process")
+            with self._writing("its files"):
+                remove_parts(self.path)
             yield
-            return
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BusyError(f"{self.path} is being trained by another process") from None
-            except OSError:  # some network file systems have no locks
-                pass
-            for left in self.path.glob(".*.part"):  # of a process that was killed
-                with self._writing(left.name):
-                    left.unlink(missing_ok=True)
-            yield
-        finally:
-            os.close(handle)
+
+    def is_locked(self) -> bool:
+        """Return whether another process trains this run at present."""
+        with folder_lock(self.path, shared=True) as held:
+            return not held
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -275,7 +255,7 @@ class RunDirectory:
         try:
             return load_file(path)
         except (SafetensorError, OSError) as error:
-            raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+            raise RunError(f"{path} is damaged: {first_line(error)}") from None
 
 
 def version_notices(directory: RunDirectory) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pinnsig.core.errors import PinnsigError, RunError, SettingsError, TrainingError
+from pinnsig.core.errors import PinnsigError, RunError, SettingsError, TrainingError, one_line
 from pinnsig.core.interrupts import Interruption, interruptible
 from pinnsig.model import Model
 from pinnsig.model.evaluation import compare, has_reference, relative_l2
@@ -23,7 +23,7 @@ from pinnsig.problem.opened import OpenedFiles
 from pinnsig.run.building import RunComponents, build_objective
 from pinnsig.run.callbacks import Callback, Callbacks
 from pinnsig.run.directory import RunDirectory, environment
-from pinnsig.run.ending import Ending, failing_term, is_memory, one_line
+from pinnsig.run.ending import Ending, failing_term, is_memory
 from pinnsig.run.figures import draw_initial_activations
 from pinnsig.run.judging import absurd_start, zero_loss
 from pinnsig.run.logbook import Logbook

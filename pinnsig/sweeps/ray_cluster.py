@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from pinnsig.core.errors import DeviceError, PinnsigError, RunError
+from pinnsig.core.errors import DeviceError, PinnsigError, RunError, first_line
 from pinnsig.core.interrupts import interruptible
 from pinnsig.problem import problem_class, problem_file, source_of
 from pinnsig.problem.opened import OpenedFiles
@@ -57,10 +57,9 @@ class RayCluster(Executor):
             try:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, ValueError) as error:
-                first = str(error).splitlines()[0]
                 raise DeviceError(
-                    f"no Ray cluster at {address} ({first}): start one with `ray start --head`, "
-                    "or use local"
+                    f"no Ray cluster at {address} ({first_line(error)}): start one with "
+                    "`ray start --head`, or use local"
                 ) from None
         self.resources = {"CPU": cpus, "GPU": gpus}
         self.threads = max(int(cpus), 1)

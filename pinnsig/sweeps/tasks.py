@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pinnsig.core.errors import BusyError, PinnsigError, RunError
+from pinnsig.core.errors import BusyError, RunError, one_line
 from pinnsig.core.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
@@ -116,12 +116,9 @@ def performing(
         run = _go_on if status == INTERRUPTED else _begin
         result = yield from run(task, options=options, interruption=interruption)
     except BusyError as error:
-        return Ended(task.name, _one_line(str(error)), busy=True, notices=said.notices)
-    except PinnsigError as error:
-        return Ended(task.name, _one_line(str(error)), notices=said.notices)
-    except Exception as error:  # a fault of the problem's own code, or no memory left
-        reason = _one_line(f"{type(error).__name__}: {error}")
-        return Ended(task.name, reason, notices=said.notices)
+        return Ended(task.name, one_line(error), busy=True, notices=said.notices)
+    except Exception as error:  # also a fault of the problem's own code, or no memory left
+        return Ended(task.name, one_line(error), notices=said.notices)
     interrupted = result.data["stop"] == STOPPED
     if not interrupted and not task.keep_checkpoint:
         for name in (NEWEST, PREVIOUS):  # 80 MB each at the paper's size
@@ -198,7 +195,3 @@ def _can_go_on(path: Path) -> bool:
         load_checkpoint(RunDirectory.open(path))
         return True
     return False
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
