@@ -18,13 +18,12 @@ import numpy as np
 
 from pinnsig.core.errors import FigureError
 from pinnsig.core.files import replacing
-from pinnsig.paper.base import PRESETS, Data, PaperFigure
+from pinnsig.paper.base import PRESETS, ROOT, Data, PaperFigure
 from pinnsig.plots import save_figure
 from pinnsig.run.directory import dumps, environment
 
-ROOT = Path("runs/paper")
-
-Record = dict[str, Any]
+FigureRecord = dict[str, Any]
+"""What is written of a reproduced figure beside its data: claim, verdict, settings, versions."""
 
 
 def reproduce(
@@ -34,8 +33,8 @@ def reproduce(
     out: Path = ROOT,
     datasets: Sequence[str] = (),
     **running: Any,
-) -> Record:
-    """Compute, draw, judge and save one figure; returns its record.
+) -> FigureRecord:
+    """Compute, draw, judge and save one figure, and return its record.
 
     Args:
         figure: which.
@@ -53,6 +52,8 @@ def reproduce(
     for name in running:
         if name not in figure.running:
             raise FigureError(f"{figure.name} takes no {name}")
+    if "out" in figure.running:
+        running["out"] = out
     start = time.perf_counter()
     data = figure.compute(seed, **settings, **running)
     found = figure.judge(data)
@@ -80,8 +81,8 @@ def reproduce(
     return record
 
 
-def last_record(name: str, out: Path = ROOT) -> Record | None:
-    """The newest record of a figure, of any preset; None if there is none.
+def last_record(name: str, out: Path = ROOT) -> FigureRecord | None:
+    """Return the newest record of a figure, of any preset; None if there is none.
 
     Raises:
         FigureError: a record is damaged.

@@ -151,7 +151,9 @@ def test_compare_prints_groups_and_tests(cli: Cli, swept: Path):
     assert printed.code == 0
     assert "median relative_l2" in printed.out
     assert len(printed.out.splitlines()) == 1 + 8 + 1 + 1 + 2
-    assert "known are best_loss" in cli("compare", swept, "--by", "init", "--metric", "x").complaint()
+    assert (
+        "known are best_loss" in cli("compare", swept, "--by", "init", "--metric", "x").complaint()
+    )
 
 
 def test_the_dry_run_refuses_what_training_would(cli: Cli, tmp_path: Path):
