@@ -52,35 +52,35 @@ def problems(name: str | None, as_json: bool) -> None:
     print_table(("problem", "domain", "settings", "about"), rows)
 
 
-def _facts(kind: type[Problem]) -> dict[str, Any]:
-    learned = {name: {"start": c.default, "true": c.true} for name, c in kind.learned().items()}
+def _facts(cls: type[Problem]) -> dict[str, Any]:
+    learned = {name: {"start": c.default, "true": c.true} for name, c in cls.learned().items()}
     return {
-        "fields": list(kind.fields),
-        "domain": str(kind.domain),
-        "settings": {key: setting.default for key, setting in kind.settings().items()},
+        "fields": list(cls.fields),
+        "domain": str(cls.domain),
+        "settings": {key: setting.default for key, setting in cls.settings().items()},
         "learned": learned,
-        "about": inspect.cleandoc(kind.__doc__ or ""),
+        "about": inspect.cleandoc(cls.__doc__ or ""),
     }
 
 
 def _describe(name: str, as_json: bool) -> None:
-    kind = problem_class(name)
-    problem = kind()
+    cls = problem_class(name)
+    problem = cls()
     terms = guarded(problem, "residual or a condition", lambda: _term_groups(problem))
-    facts = _facts(kind)
+    facts = _facts(cls)
     if as_json:
         print_json({**facts, "terms": terms})
         return
     click.echo(f"{facts['about']}\n")
     print_pairs(
         {
-            "fields": ", ".join(kind.fields),
+            "fields": ", ".join(cls.fields),
             "domain": facts["domain"],
             "solution": "known" if problem.has("solution") else "not known",
         }
     )
     rows = []
-    for key, setting in kind.settings().items():
+    for key, setting in cls.settings().items():
         words = ""
         if isinstance(setting, Coefficient):
             words = "; ".join(filter(None, (setting.rule, setting.learning)))

@@ -118,7 +118,7 @@ def fields_from(
     return fields_of(problem, output_jets(table, plan), coordinates), coordinates
 
 
-def record(
+def trace_partials(
     problem: Problem,
     expression: Expression,
     points: Tensor,

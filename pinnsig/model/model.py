@@ -13,7 +13,7 @@ from pinnsig.core.errors import OutsideDomainWarning, ProblemError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.names import parse_quantity
 from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
-from pinnsig.model.fields import fields_at, network_inputs, record
+from pinnsig.model.fields import fields_at, network_inputs, trace_partials
 from pinnsig.problem import Problem
 
 
@@ -108,7 +108,7 @@ class Model(nn.Module):
             del at
             return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
 
-        plan, empty = record(self.bound(), expression, points[:2])
+        plan, empty = trace_partials(self.bound(), expression, points[:2])
         if not len(points):
             return {q: values.reshape(shape) for q, values in empty.items()}
         found = expression(*self.fields(choose_engine("auto", self.network), points, plan))

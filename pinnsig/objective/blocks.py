@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.derivatives import Jet, Plan, Symbol
-from pinnsig.model.fields import record
+from pinnsig.model.fields import trace_partials
 from pinnsig.objective.pointwise import StandIns, check_inputs, check_pointwise, domain_points
 from pinnsig.problem import Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, real_tensor, results_by_name
@@ -122,7 +122,7 @@ def _make_block(
     some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
     few = {key: column[some] for key, column in extra.items()}
     what = _words(name)
-    plan, result = record(
+    plan, result = trace_partials(
         problem, lambda fields, at: residual(fields, at, few), points[some], what=what
     )
     if not result:

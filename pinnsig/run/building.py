@@ -53,11 +53,11 @@ def build(settings: Settings, problem: type[Problem] | None = None) -> RunCompon
     Raises:
         PinnsigError: any setting that cannot be used, in one line.
     """
-    kind = problem or problem_class(settings.problem)
+    problem_type = problem or problem_class(settings.problem)
     try:
-        made = kind(**settings.set)
+        made = problem_type(**settings.set)
     except TypeError as error:  # its own __init__ does not take coefficients
-        raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
+        raise ProblemError(f"{problem_type.__name__} cannot be made: {error}") from error
     made.scaled_inputs = settings.normalize
     made.hard = _is_hard(settings.hard, made)
     activation = build_activation(settings.act, settings.scale)
@@ -157,8 +157,9 @@ def _check_hard(parts: RunComponents) -> None:
     sites = draw_sites(soft, Counts(2, HARD_CHECKS, HARD_CHECKS), "lhs", parts.settings.seed)
     objective = Objective(model, "auto", sites)
     missed = objective.losses().terms.tolist()
+    conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
-        group = soft.terms()[name].group if name in soft.terms() else "data"
+        group = conditions[name].group if name in conditions else "data"
         if group != "data" and not term <= HARD_TOLERANCE:
             raise ProblemError(
                 f"{type(problem).__name__}.hard_ansatz misses the condition {name!r}: its mean "
@@ -192,7 +193,6 @@ def build_objective(
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
     """
     settings = parts.settings
-    guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
     objective = Objective(

@@ -31,11 +31,11 @@ from pinnsig.run.phases import build_phases, build_weighting
 from pinnsig.run.points import Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.source import keep_source, relative_notices
-from pinnsig.training import FAILED, Asked, Clock, Limits, PhaseReport, Record, Trainer
+from pinnsig.training import FAILED, Clock, EvaluationRequest, Limits, PhaseReport, Record, Trainer
 
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
-Solving = Generator[Asked, Evaluation, Result]
+Solving = Generator[EvaluationRequest, Evaluation, Result]
 """A run that asks for each loss and gradient, so that several can be evaluated together."""
 
 
@@ -153,7 +153,7 @@ class Run:
         with self.opened.watching():
             drawn = Drawn.of(parts.problem, trainer.objective.sites, settings.device)
         source = source_of(type(parts.problem)).having_read(self.opened)
-        self.source = source.record()
+        self.source = source.as_dict()
         directory = (
             RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
         )

@@ -85,14 +85,16 @@ def solving(
         code: the digests that a problem file and its neighbours must have, by name.
         problem, runs, path, given: see `solve`.
     """
-    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
-    if kind is None and not isinstance(problem, str | Path):
+    problem_type = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if problem_type is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     given, optimizers = separate_functions(given)
-    settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
-    if kind is None:
-        kind = problem_class(settings.problem, code)
-    run, first = _started(settings, kind, options, optimizers)
+    settings = resolve(
+        {**given, "problem": name_of(problem_type) if problem_type else absolute(str(problem))}
+    )
+    if problem_type is None:
+        problem_type = problem_class(settings.problem, code)
+    run, first = _started(settings, problem_type, options, optimizers)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
@@ -164,14 +166,14 @@ def resuming(
         changes, added = separate_functions(changes, known)
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         own = problem_of(directory, settings.problem, trust, problem)
-        parts = build(settings, own.kind)
+        parts = build(settings, own.problem_type)
         drawn = Drawn.load(directory)
         if drawn is not None:
             drawn.check(parts.problem, settings.device)
         going = Run(parts, options, drawn, added)
         source = read_source(directory)
         if source is not None:
-            going.source = source.record()
+            going.source = source.as_dict()
         going.notices += [notice] if notice else []
         going.notices += [*own.notices, *original_notices(source, settings.problem)]
         going.notices += version_notices(directory)
@@ -182,7 +184,10 @@ def resuming(
 
 
 def _started(
-    settings: Settings, kind: type[Problem], options: Options, optimizers: Mapping[str, Make]
+    settings: Settings,
+    problem_type: type[Problem],
+    options: Options,
+    optimizers: Mapping[str, Make],
 ) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
@@ -194,10 +199,10 @@ def _started(
     """
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
-    opened = opened_by(kind)
+    opened = opened_by(problem_type)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
-            parts = build(replace(settings, p=p or settings.p), kind)
+            parts = build(replace(settings, p=p or settings.p), problem_type)
             run = Run(parts, options, optimizers=optimizers)
         run.opened = opened
         try:

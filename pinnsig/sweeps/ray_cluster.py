@@ -144,14 +144,14 @@ def _source(task: Task) -> tuple[str, bytes] | None:
         PinnsigError: the problem cannot be imported, or changed.
     """
     named = task.settings["problem"]
-    file = None if task.kind else problem_file(named)
+    file = None if task.problem_type else problem_file(named)
     if file is None:
         return None
-    kind = problem_class(named, task.code)
+    problem_type = problem_class(named, task.code)
     opened = OpenedFiles(file.path.absolute().parent)
     with opened.watching(), contextlib.suppress(Exception):  # it will say so where it is run
-        kind(**task.settings.get("set", {})).terms()
-    source = source_of(kind).having_read(opened)
+        problem_type(**task.settings.get("set", {})).terms()
+    source = source_of(problem_type).having_read(opened)
     with tempfile.TemporaryDirectory(prefix="pinnsig-") as place:
         source.copy(Path(place), links=False)
         name = f"{file.path.name}:{file.chosen}" if file.chosen else file.path.name

@@ -23,7 +23,7 @@ from pinnsig.run.solver import resuming, solving
 from pinnsig.sweeps.directory import run_result, run_status
 from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
 from pinnsig.training import INTERRUPTED as STOPPED
-from pinnsig.training import Asked, evaluate_alone
+from pinnsig.training import EvaluationRequest, evaluate_alone
 
 REMAINS = {"config.json", "metrics.jsonl", "problem.py", "source", "figures", POINTS}
 """What a run that was killed before its first checkpoint leaves, which is of no use."""
@@ -37,7 +37,7 @@ class Task:
         name: the member's.
         path: its run directory.
         settings: what was given, `problem` among them.
-        kind: the problem's class, where there is no name to find it by.
+        problem_type: the problem's class, where there is no name to find it by.
         code: the digests that its file and what that imports must have, by name.
         trust: whether the code that is in its directory may be run.
         figures: whether to draw them.
@@ -47,7 +47,7 @@ class Task:
     name: str
     path: Path
     settings: dict[str, Any]
-    kind: type[Problem] | None = None
+    problem_type: type[Problem] | None = None
     code: dict[str, str] | None = None
     trust: bool = False
     figures: bool = False
@@ -97,7 +97,7 @@ def perform(
 
 def performing(
     task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
-) -> Generator[Asked, Evaluation, Ended]:
+) -> Generator[EvaluationRequest, Evaluation, Ended]:
     """The same as a generator that asks for each loss and gradient.
 
     Args:
@@ -181,12 +181,14 @@ def _set_aside(path: Path) -> str:
 def _begin(task: Task, **options: Any) -> Solving:
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solving(task.kind or problem, path=task.path, code=task.code, **options, **settings)
+    return solving(
+        task.problem_type or problem, path=task.path, code=task.code, **options, **settings
+    )
 
 
 def _go_on(task: Task, **options: Any) -> Solving:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    options |= {"problem": task.kind, "trust": task.trust}
+    options |= {"problem": task.problem_type, "trust": task.trust}
     return resuming(task.path, **options, **device)
 
 

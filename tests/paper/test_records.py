@@ -1,12 +1,12 @@
 import json
-from typing import ClassVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pinnsig.core.errors import FigureError
-from pinnsig.paper import find_figure, last_record, reproduce
-from pinnsig.paper.pinn_scales import PinnScale
+from pinnsig.paper import find_figure, last_record, pinn_scales, reproduce
 from tests.conftest import strict_json
 
 
@@ -48,24 +48,19 @@ def test_bad_files_and_presets(tmp_path):
         last_record("convergence", tmp_path)
 
 
-class SmallScale(PinnScale):
-    presets: ClassVar = {
-        "quick": {
-            "preset": "quick", "seeds": 1, "act": ["tanh"], "scale": [1.0], "depth": 2, "width": 4,
-            "adam": 1, "lbfgs": 1, "collocation": 20, "initial": 5, "boundary": 5,
-        }
-    }  # fmt: skip
+class AskedError(Exception):
+    """Raised in the place of hours of training."""
 
 
-def test_sweeps_go_where_figures_go(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    figure = SmallScale("burgers-scale")
-    for given, place in (
-        ({"out": tmp_path / "mine"}, "mine/sweeps"), ({}, "runs/sweeps")
-    ):  # fmt: skip
-        record = reproduce(figure, "quick", seed=2, **given)
-        (sweep,) = (tmp_path / place).iterdir()
-        assert sweep.name == "burgers-scale-quick-seed2"
-        assert len(list(sweep.glob("*/result.json"))) == 3
-        assert record["settings"] == dict(figure.presets["quick"])
-    assert {path.name for path in tmp_path.iterdir()} == {"mine", "runs"}
+@pytest.mark.parametrize(
+    ("given", "place"), [({"out": Path("mine")}, "mine/sweeps"), ({}, "runs/sweeps")]
+)
+def test_sweeps_go_where_figures_go(monkeypatch, given, place):
+    def sweep(name: str, preset: str, seeds: range, out: Path, **options: Any) -> None:
+        assert (name, preset, seeds, options) == ("burgers-scale", "quick", range(2, 5), {})
+        assert out == Path(place) / "burgers-scale-quick-seed2"
+        raise AskedError
+
+    monkeypatch.setattr(pinn_scales, "run_scale_sweep", sweep)
+    with pytest.raises(AskedError):
+        reproduce(find_figure("burgers-scale"), "quick", seed=2, **given)
