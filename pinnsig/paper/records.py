@@ -18,9 +18,10 @@ import numpy as np
 
 from pinnsig.core.errors import FigureError
 from pinnsig.core.files import replacing
+from pinnsig.core.json import dumps
 from pinnsig.paper.base import PRESETS, ROOT, Data, PaperFigure
 from pinnsig.plots import save_figure
-from pinnsig.run.directory import dumps, environment
+from pinnsig.run.environment import environment
 
 FigureRecord = dict[str, Any]
 """What is written of a reproduced figure beside its data: claim, verdict, settings, versions."""

@@ -22,8 +22,9 @@ from pinnsig.problem import source_of
 from pinnsig.problem.opened import OpenedFiles
 from pinnsig.run.building import RunComponents, build_objective
 from pinnsig.run.callbacks import Callback, Callbacks
-from pinnsig.run.directory import RunDirectory, environment
+from pinnsig.run.directory import RunDirectory
 from pinnsig.run.ending import Ending, failing_term, is_memory
+from pinnsig.run.environment import environment
 from pinnsig.run.figures import draw_initial_activations
 from pinnsig.run.judging import absurd_start, zero_loss
 from pinnsig.run.logbook import Logbook

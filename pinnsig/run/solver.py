@@ -16,7 +16,8 @@ from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
 from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
-from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import version_notices
 from pinnsig.run.points import POINTS, Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings

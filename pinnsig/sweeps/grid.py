@@ -11,9 +11,9 @@ from typing import Any
 
 from pinnsig.activations import parse_activation
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.json import dumps
 from pinnsig.problem import absolute, problem_file
 from pinnsig.run.building import build_initializer
-from pinnsig.run.directory import dumps
 from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.run.settings.checks import table
 from pinnsig.sweeps.values import values_of

@@ -17,7 +17,8 @@ from pinnsig.problem import (
     source_of,
 )
 from pinnsig.problem.source import CLASS, FILE, Source, file_digest
-from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import version_notices
 from pinnsig.run.source import OLD, read_source
 from pinnsig.sweeps.grid import Grid, Member
 
