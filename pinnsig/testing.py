@@ -19,7 +19,7 @@ from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, coordinate_jets,
 from pinnsig.initializers import Xavier
 from pinnsig.model import Model
 from pinnsig.model.evaluation import reference_values
-from pinnsig.model.fields import features_of, input_count, record
+from pinnsig.model.fields import features_of, input_count, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, expressions
 from pinnsig.problem import INTERIOR, Problem, Sites
@@ -155,7 +155,7 @@ class ProblemChecks:
             ) -> Any:
                 return residual(fields, at, extra)
 
-            plan, _ = record(problem, expression, points, ansatz=False)
+            plan, _ = trace_partials(problem, expression, points, ansatz=False)
             table = _partials_of(solution, points, plan)
             fields = dict(zip(problem.fields, output_jets(table, plan), strict=True))
             residuals = expression(fields, coordinate_jets(problem.domain.names, points))

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from pinnsig.classify.formats import Bytes
 from pinnsig.core.errors import DatasetError
-from pinnsig.derivatives.compiled.cache import user_folder, write_whole
+from pinnsig.core.files import write_whole
+from pinnsig.derivatives.compiled.cache import user_folder
 
 SIZE, PIXELS, EACH = 5000, 784, 500
 

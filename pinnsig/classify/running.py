@@ -13,9 +13,11 @@ from pinnsig.classify.settings import ClassifySettings, resolve
 from pinnsig.classify.training import Epoch, Trained, Training
 from pinnsig.core.errors import RunError
 from pinnsig.core.interrupts import interruptible
+from pinnsig.core.json import dumps
 from pinnsig.initializers import parse_initializer
 from pinnsig.run.checkpoints import load_checkpoint, save_checkpoint
-from pinnsig.run.directory import RunDirectory, dumps, environment
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import environment
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE
 
 Tell = Callable[[Epoch], None]

@@ -19,8 +19,9 @@ from pinnsig.classify.settings import ClassifySettings
 from pinnsig.classify.training import COMMON, Training
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import PinnsigError, RunError
+from pinnsig.core.json import dumps
 from pinnsig.core.memory import available_memory
-from pinnsig.run.directory import RunDirectory, dumps
+from pinnsig.run.directory import RunDirectory
 
 TOGETHER = 64  # members on an accelerator at most
 SHARE = 0.5  # of its free memory

@@ -20,7 +20,7 @@ from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
-from pinnsig.core.errors import PinnsigError, TrainingError
+from pinnsig.core.errors import PinnsigError, TrainingError, first_line
 from pinnsig.core.paths import plain
 
 FAILED = 1
@@ -89,7 +89,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except PinnsigError as error:
         return _complain(str(error), error)
     except torch.OutOfMemoryError as error:
-        return _complain(f"out of memory: {str(error).splitlines()[0]}", error)
+        return _complain(f"out of memory: {first_line(error)}", error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("pinnsig: interrupted", err=True)
         return INTERRUPTED

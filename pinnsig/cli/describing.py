@@ -16,7 +16,7 @@ from pinnsig.networks import NETWORKS, network_options
 from pinnsig.objective import make_blocks
 from pinnsig.problem import INTERIOR, Choice, Coefficient, Problem, problem_class, problem_entries
 from pinnsig.run.building import build_initializer
-from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.sampling import Counts, draw_sites
 
 SOME = 1000  # points, more than conditions have faces
@@ -54,35 +54,35 @@ def problems(name: str | None, as_json: bool) -> None:
     print_table(("problem", "domain", "settings", "about"), rows)
 
 
-def _facts(kind: type[Problem]) -> dict[str, Any]:
-    learned = {name: {"start": c.default, "true": c.true} for name, c in kind.learned().items()}
+def _facts(cls: type[Problem]) -> dict[str, Any]:
+    learned = {name: {"start": c.default, "true": c.true} for name, c in cls.learned().items()}
     return {
-        "fields": list(kind.fields),
-        "domain": str(kind.domain),
-        "settings": {key: setting.default for key, setting in kind.settings().items()},
+        "fields": list(cls.fields),
+        "domain": str(cls.domain),
+        "settings": {key: setting.default for key, setting in cls.settings().items()},
         "learned": learned,
-        "about": inspect.cleandoc(kind.__doc__ or ""),
+        "about": inspect.cleandoc(cls.__doc__ or ""),
     }
 
 
 def _describe(name: str, as_json: bool) -> None:
-    kind = problem_class(name)
-    problem = kind()
+    cls = problem_class(name)
+    problem = cls()
     terms = guarded(problem, "residual or a condition", lambda: _term_groups(problem))
-    facts = _facts(kind)
+    facts = _facts(cls)
     if as_json:
         print_json({**facts, "terms": terms})
         return
     click.echo(f"{facts['about']}\n")
     print_pairs(
         {
-            "fields": ", ".join(kind.fields),
+            "fields": ", ".join(cls.fields),
             "domain": facts["domain"],
             "solution": "known" if problem.has("solution") else "not known",
         }
     )
     rows = []
-    for key, setting in kind.settings().items():
+    for key, setting in cls.settings().items():
         words = ""
         if isinstance(setting, Coefficient):
             words = "; ".join(filter(None, (setting.rule, setting.learning)))
@@ -171,7 +171,7 @@ def init(activation: str, as_json: bool, **flags: Any) -> None:
     ACT is an activation: a name, or an expression such as "tanh(10x) + erf(x)".
     """
     given = check_settings({"act": activation, **flags})
-    settings = Settings(**given)
+    settings = GivenSettings(**given)
     f = build_activation(settings.act, settings.scale)
     chosen = build_initializer(settings)
     about = chosen.describe(f, settings.depth).as_dict()

@@ -59,8 +59,12 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
         return
     trained = load(run, trust=trusting(trust))
     tell(trained.notices)
-    kind, settings, directory = type(trained.model.problem), trained.settings, trained.directory
-    start = build(settings, kind).model  # the seed gives the first weights again
+    cls, settings, directory = (
+        type(trained.model.problem),
+        trained.settings,
+        trained.directory,
+    )
+    start = build(settings, cls).model  # the seed gives the first weights again
     sites = first_sites(directory, settings, start.problem)
     objective = Objective(trained.model, "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)

@@ -9,7 +9,7 @@ import click
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.core.paths import plain, user_path
-from pinnsig.run.settings import Settings
+from pinnsig.run.settings import GivenSettings
 
 
 class _UserPath(click.ParamType):
@@ -36,7 +36,7 @@ ARGUMENTS = ("problem", "dataset")
 
 
 def setting_options(
-    *names: str, several: bool = False, of: type = Settings
+    *names: str, several: bool = False, of: type = GivenSettings
 ) -> Callable[[Any], Any]:
     """A decorator that adds one option for each named setting; without names, for all of them.
 

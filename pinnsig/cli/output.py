@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from pinnsig.core.json import dumps
 from pinnsig.core.paths import plain
-from pinnsig.run.directory import dumps
 
 
 def number(value: Any) -> str:

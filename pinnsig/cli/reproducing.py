@@ -19,7 +19,7 @@ LINES = 20
 @click.option("--preset", type=click.Choice(PRESETS), default="quick", help="[quick]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="[0]")
 @click.option("--out", type=FOLDER, default=ROOT,
-              help="where data, drawings and records go  [runs/paper]")  # fmt: skip
+              help="where data, drawings, records and PINN sweeps go  [runs/paper]")  # fmt: skip
 @click.option("--data", metavar="DIR", help="where image sets are  [$PINNSIG_DATA]")
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME",
               help="only this of the preset's image sets; as often as wanted")  # fmt: skip

@@ -18,7 +18,7 @@ from pinnsig.initializers import Initializer, parse_initializer
 from pinnsig.networks import parse_network, usual_settings
 from pinnsig.plots import health_figure, save_figure
 from pinnsig.run.building import build_initializer
-from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.signal import Health, health, network_health, normal_inputs
 
 COMPARED = (
@@ -61,14 +61,15 @@ def signal(
     are sent through the network, and gradients back.
     """
     given = check_settings({"act": activation, **flags})
-    settings = Settings(**{**usual_settings(given.get("network", Settings.network)), **given})
+    usual = usual_settings(given.get("network", GivenSettings.network))
+    settings = GivenSettings(**{**usual, **given})
     f = build_activation(settings.act, settings.scale)
     x = normal_inputs(
         points, inputs or settings.width, settings.seed, DTYPES[dtype], choose_device(device, dtype)
     )
     reports = [_report(settings, f, chosen, x) for chosen in _initializers(settings, f, compare)]
     title = f"{f.expression}, {settings.depth} layers of {settings.width}"
-    if settings.network != Settings.network:
+    if settings.network != GivenSettings.network:
         title = f"{settings.network}, {title}"
     omega = f.omega if f.odd_sigmoid else None
     if not no_figure:
@@ -90,16 +91,16 @@ def signal(
         click.echo(f"\nfigure {figure}")
 
 
-def _report(settings: Settings, f: Activation, chosen: Initializer, x: Tensor) -> Health:
+def _report(settings: GivenSettings, f: Activation, chosen: Initializer, x: Tensor) -> Health:
     sizes = settings.depth, settings.width
-    if settings.network == Settings.network:
+    if settings.network == GivenSettings.network:
         return health(f, chosen, *sizes, x, settings.seed)
     network = parse_network(settings.network).build(x.shape[1], 1, *sizes, f, x.dtype, x.device)
     chosen.fill(network, weight_generator(settings.seed))
     return network_health(network, chosen, x)
 
 
-def _initializers(settings: Settings, f: Activation, compare: bool) -> list[Initializer]:
+def _initializers(settings: GivenSettings, f: Activation, compare: bool) -> list[Initializer]:
     """The one that is asked for, and those beside it that suit the activation."""
     chosen = [build_initializer(settings)]
     for spec in COMPARED if compare else ():

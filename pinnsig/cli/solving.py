@@ -88,7 +88,7 @@ def solve(
     if config and not problem and named:
         own = problem_of_config(config, str(named), trusting(trust))
         tell(own.notices if own else ())
-        named = own.kind if own else named
+        named = own.problem_type if own else named
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)

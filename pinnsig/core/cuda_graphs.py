@@ -5,6 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from pinnsig.core.errors import first_line
+
 WARM_UP = 3  # as torch advises, so that nothing is allocated or compiled while recording
 
 
@@ -60,5 +62,4 @@ class GraphedCallable:
                     self.result = self.work()
                 self.graph = graph
         except RuntimeError as error:
-            reason = str(error).splitlines()[0]
-            self.notice = f"evaluations are not replayed as a CUDA graph: {reason}"
+            self.notice = f"evaluations are not replayed as a CUDA graph: {first_line(error)}"

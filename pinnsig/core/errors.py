@@ -11,6 +11,18 @@ class PinnsigError(ValueError):
     """Base of all errors raised for bad input; the message says what would be right."""
 
 
+def one_line(error: BaseException) -> str:
+    """Return what an error says in one line, behind its type where it is none of ours."""
+    if isinstance(error, PinnsigError):
+        return " ".join(str(error).split())
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, which may be pages."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
 class ActivationError(PinnsigError):
     """An activation, its parameters or its expression cannot be used."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pinnsig.core.errors import PinnsigError, ProblemError
+from pinnsig.core.errors import PinnsigError, ProblemError, one_line
 from pinnsig.derivatives.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
@@ -118,7 +118,7 @@ def fields_from(
     return fields_of(problem, output_jets(table, plan), coordinates), coordinates
 
 
-def record(
+def trace_partials(
     problem: Problem,
     expression: Expression,
     points: Tensor,
@@ -169,10 +169,8 @@ def guarded(problem: Problem, what: str, call: Callable[[], Any]) -> Any:
     except PinnsigError:
         raise
     except (Exception, SystemExit) as error:
-        reason = str(error).splitlines()[0] if str(error) else "no message"
         raise ProblemError(
-            f"{type(problem).__name__}: {what} fails with {type(error).__name__}: {reason}"
-            f"{_place(error)}"
+            f"{type(problem).__name__}: {what} fails with {one_line(error)}{_place(error)}"
         ) from error
 
 

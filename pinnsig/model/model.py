@@ -13,7 +13,7 @@ from pinnsig.core.errors import OutsideDomainWarning, ProblemError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.names import parse_quantity
 from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
-from pinnsig.model.fields import fields_at, fields_from, network_inputs, record
+from pinnsig.model.fields import fields_at, fields_from, network_inputs, trace_partials
 from pinnsig.problem import Problem
 
 
@@ -83,7 +83,7 @@ class Model(nn.Module):
             del at
             return torch.stack([fields[name].value for name in problem.fields], dim=1)
 
-        plan, _ = record(problem, values, points[:2])
+        plan, _ = trace_partials(problem, values, points[:2])
         if len(plan) == 1:
             table = self.network(network_inputs(problem, points)).unsqueeze(0)
             return values(*fields_from(problem, table, points, plan))
@@ -133,7 +133,7 @@ class Model(nn.Module):
             del at
             return {q: fields[field].tensor(alpha) for q, (field, alpha) in wanted.items()}
 
-        plan, empty = record(self.bound(), expression, points[:2])
+        plan, empty = trace_partials(self.bound(), expression, points[:2])
         if not len(points):
             return {q: values.reshape(shape) for q, values in empty.items()}
         found = expression(*self.fields(choose_engine("auto", self.network), points, plan))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.derivatives import Jet, Plan, Symbol
-from pinnsig.model.fields import record
+from pinnsig.model.fields import trace_partials
 from pinnsig.objective.pointwise import check_inputs, check_pointwise
 from pinnsig.objective.standins import StandIns, domain_points
 from pinnsig.problem import Condition, Problem, Sites
@@ -137,7 +137,7 @@ def _make_block(
     some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
     few = {key: column[some] for key, column in extra.items()}
     what = _words(name)
-    plan, result = record(
+    plan, result = trace_partials(
         problem, lambda fields, at: residual(fields, at, few), points[some], what=what
     )
     if not result:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.core.errors import PinnsigError, ProblemError
+from pinnsig.core.errors import PinnsigError, ProblemError, one_line
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of, fields_from
 from pinnsig.objective.blocks import Block, BoundTerms
@@ -136,10 +136,8 @@ def _sum(problem: Problem, block: Block, name: str, value: Tensor) -> Tensor:
         except PinnsigError:
             raise
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else "no message"
             raise ProblemError(
-                f"{name} is learned, a tensor, with which {what} fails: "
-                f"{type(error).__name__}: {reason}"
+                f"{name} is learned, a tensor, with which {what} fails: {one_line(error)}"
             ) from error
         return sum((torch.sum(part * drawn(len(part))) for part in parts), torch.zeros(()).double())
 

@@ -31,6 +31,7 @@ from pinnsig.optim.quasi_newton import (
     QuasiNewton,
 )
 from pinnsig.optim.schedules import SCHEDULES, Schedule
+from pinnsig.optim.torch_optimizer import TORCH_OPTIMIZERS, Make, TorchOptimizer
 
 OPTIMIZERS: Registry[type[Optimizer]] = Registry(
     "optimiser",
@@ -56,6 +57,7 @@ __all__ = [
     "OPTIMIZERS",
     "SCHEDULES",
     "SSBFGS",
+    "TORCH_OPTIMIZERS",
     "Adam",
     "AdamW",
     "FirstOrder",
@@ -64,6 +66,7 @@ __all__ = [
     "Jacobian",
     "Layout",
     "Loss",
+    "Make",
     "Measured",
     "Muon",
     "Optimizer",
@@ -78,5 +81,6 @@ __all__ = [
     "Step",
     "Steps",
     "StrongWolfe",
+    "TorchOptimizer",
     "drive",
 ]

@@ -8,7 +8,7 @@ request may wait while others are served.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -156,11 +156,15 @@ class Optimizer(ABC):
         name: what phases call it.
         first_order: whether a step is one evaluation of loss and gradient, without a line search.
         precise: whether it wants float64 where the device has it.
+        scheduled: whether it has a learning rate that a schedule can change.
+        factor: what a schedule makes of the learning rate at present.
     """
 
-    name: ClassVar[str]
-    first_order: ClassVar[bool] = False
-    precise: ClassVar[bool] = False
+    name: str
+    first_order: bool = False
+    precise: bool = False
+    scheduled: bool = False
+    factor: float = 1.0
 
     @property
     def learning_rate(self) -> float | None:

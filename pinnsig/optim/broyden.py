@@ -1,7 +1,7 @@
 """Dense quasi-Newton methods of Broyden's family: BFGS, self-scaled BFGS, self-scaled Broyden."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -30,8 +30,8 @@ class SSBroyden(QuasiNewton):
         SettingsError: a setting out of its range.
     """
 
-    name: ClassVar[str] = "ssbroyden"
-    precise: ClassVar[bool] = True
+    name = "ssbroyden"
+    precise = True
 
     @classmethod
     def rule(cls, b: float, h: float, parameters: int) -> tuple[float, float]:
@@ -85,7 +85,7 @@ class SSBroyden(QuasiNewton):
 class SSBFGS(SSBroyden):
     """BFGS whose H is scaled by max(1, s.B s / y.s) first; otherwise see `SSBroyden`."""
 
-    name: ClassVar[str] = "ssbfgs"
+    name = "ssbfgs"
 
     @classmethod
     def rule(cls, b: float, h: float, parameters: int) -> tuple[float, float]:
@@ -97,7 +97,7 @@ class SSBFGS(SSBroyden):
 class BFGS(SSBroyden):
     """BFGS without scaling; otherwise see `SSBroyden`."""
 
-    name: ClassVar[str] = "bfgs"
+    name = "bfgs"
 
     @classmethod
     def rule(cls, b: float, h: float, parameters: int) -> tuple[float, float]:

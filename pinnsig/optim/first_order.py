@@ -18,13 +18,13 @@ class FirstOrder(Optimizer):
 
     Attributes:
         rate_factor: the learning rate of a phase that names none, in units of the run's.
-        factor: what a schedule makes of the learning rate at present.
 
     Raises:
         SettingsError: a learning rate, beta, epsilon or clip out of its range.
     """
 
-    first_order: ClassVar[bool] = True
+    first_order = True
+    scheduled = True
     rate_factor: ClassVar[float] = 1.0
 
     def __init__(
@@ -45,7 +45,6 @@ class FirstOrder(Optimizer):
         if clip is not None and not 0 < clip < math.inf:
             raise SettingsError(f"{self.name}: clip = {clip} must be finite and above zero")
         self.base_rate = lr
-        self.factor = 1.0
         self.betas = (beta1, beta2)
         self.epsilon = epsilon
         self.clip = clip
@@ -142,7 +141,7 @@ class _Update:
 class Adam(FirstOrder):
     """Adam with bias correction: Kingma and Ba, ICLR 2015, algorithm 1."""
 
-    name: ClassVar[str] = "adam"
+    name = "adam"
 
     def numbers(self) -> tuple[float, ...]:
         """The step's length and the correction of the mean square."""
@@ -164,7 +163,7 @@ class AdamW(Adam):
         lr, beta1, beta2, epsilon, clip: see `FirstOrder`.
     """
 
-    name: ClassVar[str] = "adamw"
+    name = "adamw"
 
     def __init__(
         self,
@@ -194,7 +193,7 @@ class AdamW(Adam):
 class RAdam(FirstOrder):
     """Adam that trusts its second moment only once that is known: Liu et al., ICLR 2020."""
 
-    name: ClassVar[str] = "radam"
+    name = "radam"
 
     def numbers(self) -> tuple[float, ...]:
         """The step's length, and whether it is scaled by the mean square, 1 or 0."""

@@ -1,6 +1,6 @@
 """L-BFGS with a strong-Wolfe line search."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 
@@ -22,7 +22,7 @@ class LBFGS(QuasiNewton):
         SettingsError: a setting out of its range.
     """
 
-    name: ClassVar[str] = "lbfgs"
+    name = "lbfgs"
 
     def __init__(
         self,

@@ -103,7 +103,7 @@ class Muon(FirstOrder):
         SettingsError: a setting out of its range.
     """
 
-    name: ClassVar[str] = "muon"
+    name = "muon"
     rate_factor: ClassVar[float] = 50.0
 
     def __init__(

@@ -1,7 +1,7 @@
 """The paper's figures: each computes its data, draws it, and gives a verdict on its claim."""
 
-from pinnsig.paper.base import FAILS, HOLDS, IN_PART, PRESETS, PaperFigure, Verdict, verdict
-from pinnsig.paper.records import ROOT, last_record, reproduce
+from pinnsig.paper.base import FAILS, HOLDS, IN_PART, PRESETS, ROOT, PaperFigure, Verdict, verdict
+from pinnsig.paper.records import last_record, reproduce
 from pinnsig.paper.registry import FIGURES, find_figure, register_figure
 
 __all__ = [

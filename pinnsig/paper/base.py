@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from matplotlib.figure import Figure
@@ -10,6 +11,9 @@ from matplotlib.figure import Figure
 HOLDS, IN_PART, FAILS = "holds", "in part", "does not hold"
 
 PRESETS = ("quick", "paper")
+
+ROOT = Path("runs/paper")
+"""Where figures go unless it is said."""
 
 Data = dict[str, Any]
 """Arrays, numbers and texts by name, as a NPZ file holds them."""
@@ -54,7 +58,8 @@ class PaperFigure(ABC):
         presets: settings of `compute` for "quick" and "paper".
         trains: whether it trains networks, for minutes or hours: then `all` leaves it out.
         running: what `compute` takes beside settings, which says where and how it is run but does
-            not change what is found: of `data`, `workers`, `tell`.
+            not change what is found: of `data`, `workers`, `tell`, and of `out`, which `reproduce`
+            gives itself.
     """
 
     trains: ClassVar[bool] = False

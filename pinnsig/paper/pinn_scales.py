@@ -1,12 +1,13 @@
 """Appendix C.4: the best loss of PINNs against the activation's scale. These train networks."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from pinnsig.paper.base import Data, PaperFigure, Verdict, verdict
+from pinnsig.paper.base import ROOT, Data, PaperFigure, Verdict, verdict
 from pinnsig.sweeps import SweepDirectory, SweepTable
 from pinnsig.sweeps.drawing import scale_figure
 from pinnsig.sweeps.scale_protocol import PROBLEMS, run_scale_sweep, scale_verdict
@@ -20,7 +21,7 @@ class PinnScale(PaperFigure):
     """
 
     trains = True
-    running = ("workers",)
+    running = ("workers", "out")
     claim = (
         "At nearly every scale the proposed initialisation reaches a lower loss than the edge of "
         "chaos."
@@ -34,17 +35,19 @@ class PinnScale(PaperFigure):
         self.name = name
         self.source = f"appendix C.4, {PROBLEMS[name]}"
 
-    def compute(self, seed: int, preset: str, seeds: int, **options: Any) -> Data:
-        """Best losses of all runs; the runs themselves stay in a sweep directory.
+    def compute(self, seed: int, preset: str, seeds: int, out: Path = ROOT, **options: Any) -> Data:
+        """Return the best losses of all runs; the runs themselves stay in a sweep directory.
 
         Args:
             seed: the first one.
             preset: of `run_scale_sweep`.
             seeds: how many.
+            out: where figures go; the sweep is in `sweeps` there, for ROOT in `sweeps` beside it.
             options: settings that are to differ, and options of `sweep`.
         """
-        out = f"runs/sweeps/{self.name}-{preset}-seed{seed}"
-        table = run_scale_sweep(self.name, preset, range(seed, seed + seeds), out=out, **options)
+        sweeps = (out.parent if out == ROOT else out) / "sweeps"
+        place = sweeps / f"{self.name}-{preset}-seed{seed}"
+        table = run_scale_sweep(self.name, preset, range(seed, seed + seeds), out=place, **options)
         losses = [np.nan if loss is None else loss for loss in table.column("best_loss")]
         return {
             "sweep": str(table.path),

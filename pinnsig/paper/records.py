@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from pinnsig.core.errors import FigureError
-from pinnsig.paper.base import PRESETS, Data, PaperFigure
+from pinnsig.core.files import replacing
+from pinnsig.core.json import dumps
+from pinnsig.paper.base import PRESETS, ROOT, Data, PaperFigure
 from pinnsig.plots import save_figure
-from pinnsig.run.directory import dumps, environment
+from pinnsig.run.environment import environment
 
-ROOT = Path("runs/paper")
-
-Record = dict[str, Any]
+FigureRecord = dict[str, Any]
+"""What is written of a reproduced figure beside its data: claim, verdict, settings, versions."""
 
 
 def reproduce(
@@ -33,8 +34,8 @@ def reproduce(
     out: Path = ROOT,
     datasets: Sequence[str] = (),
     **running: Any,
-) -> Record:
-    """Compute, draw, judge and save one figure; returns its record.
+) -> FigureRecord:
+    """Compute, draw, judge and save one figure, and return its record.
 
     Args:
         figure: which.
@@ -52,6 +53,8 @@ def reproduce(
     for name in running:
         if name not in figure.running:
             raise FigureError(f"{figure.name} takes no {name}")
+    if "out" in figure.running:
+        running["out"] = out
     start = time.perf_counter()
     data = figure.compute(seed, **settings, **running)
     found = figure.judge(data)
@@ -79,8 +82,8 @@ def reproduce(
     return record
 
 
-def last_record(name: str, out: Path = ROOT) -> Record | None:
-    """The newest record of a figure, of any preset; None if there is none.
+def last_record(name: str, out: Path = ROOT) -> FigureRecord | None:
+    """Return the newest record of a figure, of any preset; None if there is none.
 
     Raises:
         FigureError: a record is damaged.
@@ -115,15 +118,12 @@ def _settings(figure: PaperFigure, preset: str, datasets: Sequence[str]) -> dict
 
 
 def _write(path: Path, write: Callable[[Path], Any]) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(part)
-        part.replace(path)
+        with replacing(path) as part:
+            write(part)
     except OSError as error:
         raise FigureError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _save_arrays(path: Path, data: Data) -> None:

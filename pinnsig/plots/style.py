@@ -1,7 +1,6 @@
 """The common look of all figures, and how they are saved."""
 
 import unicodedata
-import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pinnsig.core.files import replacing
 from pinnsig.geometry.box import TIME_NAMES
 
 DPI = 150
@@ -109,9 +109,5 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        figure.savefig(temporary, dpi=DPI, format=path.suffix[1:] or "png")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as part:
+        figure.savefig(part, dpi=DPI, format=path.suffix[1:] or "png")

@@ -14,29 +14,29 @@ METHODS = ("residual", "conditions", "solution", "ansatz", "hard_ansatz", "featu
 
 
 @functools.lru_cache(maxsize=256)
-def check_definition(kind: type, base: type) -> None:
+def check_definition(cls: type, base: type) -> None:
     """Refuse a class that is no well formed problem.
 
     Args:
-        kind: a subclass of `Problem`.
+        cls: a subclass of `Problem`.
         base: `Problem` itself.
 
     Raises:
         ProblemError: a line that says what is wrong, and what would be right.
     """
     try:
-        _check(kind, base)
+        _check(cls, base)
     except ProblemError as error:
-        raise ProblemError(f"{kind.__name__}: {error}") from None
+        raise ProblemError(f"{cls.__name__}: {error}") from None
 
 
-def _check(kind: type, base: type) -> None:
-    own = {name: value for c in reversed(kind.__mro__[: kind.__mro__.index(base)])
+def _check(cls: type, base: type) -> None:
+    own = {name: value for c in reversed(cls.__mro__[: cls.__mro__.index(base)])
            for name, value in vars(c).items()}  # fmt: skip
     for name in own:
         if name in vars(base) and not name.startswith("__") and name not in WRITTEN:
             raise ProblemError(f"{name!r} is an attribute of every problem: choose another name")
-    domain, fields = getattr(kind, "domain", None), getattr(kind, "fields", ())
+    domain, fields = getattr(cls, "domain", None), getattr(cls, "fields", ())
     if not isinstance(domain, Box):
         raise ProblemError("there is no domain: set domain = Box(x=(0.0, 1.0))")
     if "residual" not in own:
@@ -44,11 +44,11 @@ def _check(kind: type, base: type) -> None:
     if not isinstance(fields, tuple | list) or not fields:
         raise ProblemError(f"fields must be a tuple, such as ('u', 'v'), not {fields!r}")
     for name in METHODS:
-        if not callable(getattr(kind, name, base.__init__)):
+        if not callable(getattr(cls, name, base.__init__)):
             raise ProblemError(f"{name} must be a method, such as {_example(name)}")
     for name in ("hard", "scaled_inputs"):
-        if not isinstance(getattr(kind, name), bool):
-            raise ProblemError(f"{name} must be True or False, not {getattr(kind, name)!r:.60}")
+        if not isinstance(getattr(cls, name), bool):
+            raise ProblemError(f"{name} must be True or False, not {getattr(cls, name)!r:.60}")
     others = [name for name, value in own.items() if isinstance(value, Setting)]
     check_names(fields, domain.names, others)
 

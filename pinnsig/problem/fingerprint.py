@@ -32,10 +32,10 @@ METHODS = (FunctionType, staticmethod, classmethod, property)
 CONSTANT = (tuple, frozenset, CodeType)
 
 
-def fingerprint(kind: type) -> str:
+def fingerprint(cls: type) -> str:
     """Return the digest of a class, 64 hexadecimal digits."""
     hashed = _Fingerprint()
-    hashed.visit(kind)
+    hashed.visit(cls)
     return hashed.digest.hexdigest()
 
 
@@ -149,13 +149,13 @@ class _Fingerprint:
         except ValueError:
             self.say("empty cell")
 
-    def _class(self, kind: type) -> None:
-        self.say("class", kind.__qualname__)
-        if not is_own(kind.__module__):
-            self.say(kind.__module__)
+    def _class(self, cls: type) -> None:
+        self.say("class", cls.__qualname__)
+        if not is_own(cls.__module__):
+            self.say(cls.__module__)
             return
-        self._all(kind.__bases__)
-        for name, value in sorted(vars(kind).items()):
+        self._all(cls.__bases__)
+        for name, value in sorted(vars(cls).items()):
             special = name.startswith(("__", "_abc_"))  # what Python itself adds is no code
             if not special or isinstance(value, METHODS):
                 self.say(name)
@@ -183,8 +183,8 @@ def _plain_name(module: str) -> str:
     return module.partition(".")[2] if module.startswith("pinnsig_user_") else module
 
 
-def _slots(kind: type) -> tuple[str, ...]:
-    slots = vars(kind).get("__slots__", ())
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if not name.startswith("__"))
 

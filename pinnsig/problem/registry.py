@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from pinnsig.core.errors import ChangedCodeError, ProblemError
+from pinnsig.core.errors import ChangedCodeError, ProblemError, one_line
 from pinnsig.core.paths import user_path
 from pinnsig.core.registry import Registry, unknown
 from pinnsig.problem.base import Problem
@@ -57,10 +57,10 @@ def absolute(name: str) -> str:
     return f"{path}:{file.chosen}" if file.chosen else str(path)
 
 
-def name_of(kind: type[Problem]) -> str:
+def name_of(cls: type[Problem]) -> str:
     """The name of a class in a run's settings: that of its file, if it was read from one."""
-    imported = _imported.get(kind)
-    return kind.__name__ if imported is None else f"{imported.path}:{kind.__qualname__}"
+    imported = _imported.get(cls)
+    return cls.__name__ if imported is None else f"{imported.path}:{cls.__qualname__}"
 
 
 def problem_class(name: str, allowed: Mapping[str, str] | None = None) -> type[Problem]:
@@ -87,7 +87,7 @@ def problem_class(name: str, allowed: Mapping[str, str] | None = None) -> type[P
     try:
         found = entries[name].load()
     except Exception as error:
-        raise ProblemError(f"problem {name!r} cannot be loaded: {_first_line(error)}") from error
+        raise ProblemError(f"problem {name!r} cannot be loaded: {one_line(error)}") from error
     if not (inspect.isclass(found) and issubclass(found, Problem)):
         raise ProblemError(f"problem {name!r} is registered but is no Problem class")
     return found
@@ -124,7 +124,7 @@ def class_in_file(
         line = f", line {error.lineno}" if error.lineno else ""
         raise ProblemError(f"{path}{line}: syntax error, {error.msg}") from error
     except (Exception, SystemExit) as error:
-        raise ProblemError(f"{path} cannot be imported: {_first_line(error)}") from error
+        raise ProblemError(f"{path} cannot be imported: {one_line(error)}") from error
     own = {
         key: value
         for key, value in vars(module).items()
@@ -132,8 +132,8 @@ def class_in_file(
         and issubclass(value, Problem)
         and value.__module__ == module.__name__
     }
-    for kind in own.values():
-        _imported[kind] = _Imported(path, modules, opened)
+    for cls in own.values():
+        _imported[cls] = _Imported(path, modules, opened)
     return _choose(path, own, chosen)
 
 
@@ -145,28 +145,28 @@ class _Imported(NamedTuple):
     opened: OpenedFiles
 
 
-def opened_by(kind: type[Problem]) -> OpenedFiles:
+def opened_by(cls: type[Problem]) -> OpenedFiles:
     """What sees the files that a class opens, with those that were opened as it was imported."""
-    imported = _imported.get(kind)
-    return OpenedFiles(source_of(kind).root, kind.__module__) if imported is None else imported[2]
+    imported = _imported.get(cls)
+    return OpenedFiles(source_of(cls).root, cls.__module__) if imported is None else imported[2]
 
 
-def source_of(kind: type[Problem]) -> Source:
+def source_of(cls: type[Problem]) -> Source:
     """Where a problem's class comes from, with the code and the files that it has read so far."""
-    imported = _imported.get(kind)
+    imported = _imported.get(cls)
     if imported is not None:
         path, modules, opened = imported
         file = path.relative_to(modules.root).as_posix()
-        name, code = kind.__qualname__, modules.reachable()
+        name, code = cls.__qualname__, modules.reachable()
         return Source(
-            FILE, name, path.stem, "", fingerprint(kind), file, code, root=modules.root
+            FILE, name, path.stem, "", fingerprint(cls), file, code, root=modules.root
         ).having_read(opened)
-    value = f"{kind.__module__}:{kind.__qualname__}"
+    value = f"{cls.__module__}:{cls.__qualname__}"
     for entry in problem_entries().values():
         if entry.value == value:
             maker = entry.dist
-            return registered_source(kind, f"{maker.name} {maker.version}" if maker else "")
-    return class_source(kind)
+            return registered_source(cls, f"{maker.name} {maker.version}" if maker else "")
+    return class_source(cls)
 
 
 def _choose(path: Path, own: dict[str, type[Problem]], chosen: str) -> type[Problem]:
@@ -180,7 +180,3 @@ def _choose(path: Path, own: dict[str, type[Problem]], chosen: str) -> type[Prob
 
 def _names(own: Iterable[str]) -> str:
     return ", ".join(own) or "no problem"
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"

@@ -72,23 +72,23 @@ class Source:
                 elsewhere[str(path)] = digest
         return replace(self, data=data, elsewhere=elsewhere)
 
-    def record(self) -> dict[str, Any]:
-        """What config.json holds of it."""
-        record = {name: getattr(self, name) for name in self.__match_args__ if name != "root"}
-        return {**record, "digest": self.digest}
+    def as_dict(self) -> dict[str, Any]:
+        """Return what config.json holds of it."""
+        known = {name: getattr(self, name) for name in self.__match_args__ if name != "root"}
+        return {**known, "digest": self.digest}
 
     @staticmethod
-    def read(record: Any, where: Path) -> "Source":
-        """A source from config.json, which anyone may have written.
+    def read(given: Any, where: Path) -> "Source":
+        """Return a source from config.json, which anyone may have written.
 
         Raises:
-            RunError: it is no record of a source.
+            RunError: it is none.
         """
-        known = {name: value for name, value in dict(record).items() if name in _FIELDS}
+        known = {name: value for name, value in dict(given).items() if name in _FIELDS}
         texts = all(isinstance(known.get(n, ""), str) for n in _FIELDS if n not in DIGESTS)
         tables = all(_is_digests(known.get(name, {})) for name in DIGESTS)
         if not (texts and tables and {"origin", "kind"} <= set(known)):
-            raise RunError(f"{where} is damaged: its source is no record of a problem's code")
+            raise RunError(f"{where} is damaged: its source says nothing of a problem's code")
         source = Source(**known)
         names = [n for n in (source.file, *source.data) if n]
         names += source.code if source.origin != REGISTERED else ()
@@ -153,14 +153,19 @@ def file_digest(path: Path) -> str | None:
     return None
 
 
-def class_source(kind: type[Problem]) -> Source:
+def class_source(cls: type[Problem]) -> Source:
     """The source of a class from Python.
 
     A run can keep its module where that can be imported again without doing more than defining: a
     module that is not installed, or a script whose work is below `if __name__ == "__main__":`.
     """
-    module = sys.modules.get(kind.__module__)
-    plain = Source(CLASS, kind.__qualname__, kind.__module__, fingerprint=fingerprint(kind))
+    module = sys.modules.get(cls.__module__)
+    plain = Source(
+        CLASS,
+        cls.__qualname__,
+        cls.__module__,
+        fingerprint=fingerprint(cls),
+    )
     file = getattr(module, "__file__", None)
     if module is None or file is None or not Path(file).is_file() or is_installed(file):
         return plain
@@ -169,7 +174,7 @@ def class_source(kind: type[Problem]) -> Source:
         dotted = path.stem
     root = path.parents[dotted.count(".")]
     plain = replace(plain, root=root)
-    lost = "." in kind.__qualname__ or dotted.partition(".")[0] == OWN
+    lost = "." in cls.__qualname__ or dotted.partition(".")[0] == OWN
     if lost or (module.__name__ == "__main__" and not has_main_guard(path)):
         return plain
     packages = [".".join(dotted.split(".")[:n]) for n in range(1, dotted.count(".") + 1)]
@@ -179,16 +184,16 @@ def class_source(kind: type[Problem]) -> Source:
     return replace(plain, file=path.relative_to(root).as_posix(), code=code)
 
 
-def registered_source(kind: type[Problem], distribution: str) -> Source:
+def registered_source(cls: type[Problem], distribution: str) -> Source:
     """The source of a registered problem: its module, and what that imports of its own package."""
-    module = sys.modules[kind.__module__]
-    package = kind.__module__.partition(".")[0]
+    module = sys.modules[cls.__module__]
+    package = cls.__module__.partition(".")[0]
     parts = [m for m in imported_modules([module]) if m.__name__.partition(".")[0] == package]
     own = [m for m in dict.fromkeys([module, *parts]) if package != OWN or is_own(m.__name__)]
     files = {m.__name__: getattr(m, "__file__", None) for m in own}
     digests = {name: file_digest(Path(file)) for name, file in files.items() if file}
     return Source(
-        REGISTERED, kind.__qualname__, kind.__module__, distribution, fingerprint(kind),
+        REGISTERED, cls.__qualname__, cls.__module__, distribution, fingerprint(cls),
         code={name: digest for name, digest in digests.items() if digest},
     )  # fmt: skip
 

@@ -10,7 +10,6 @@ from pinnsig.activations import Activation, build_activation
 from pinnsig.calibration import (
     default_learning_rate,
     learning_rate_band,
-    suited_learning_rate,
 )
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.core.memory import in_words
@@ -21,7 +20,7 @@ from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.run.networks import Own, is_drawn, make_network, signal_depth
-from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, Settings, hidden_weights
+from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
 
 HARD_CHECKS = 64  # points of a group
@@ -34,7 +33,7 @@ class RunComponents:
     """What settings stand for.
 
     Attributes:
-        settings: with what rules decide filled in: learning rate, initialiser, coefficients.
+        settings: with the initialiser's parameters and the coefficients filled in.
         notices: what a user should know before training, a line each.
     """
 
@@ -69,11 +68,11 @@ def build(
     Raises:
         PinnsigError: any setting that cannot be used, in one line.
     """
-    kind = problem or problem_class(settings.problem)
+    problem_type = problem or problem_class(settings.problem)
     try:
-        made = kind(**settings.set)
+        made = problem_type(**settings.set)
     except TypeError as error:  # its own __init__ does not take coefficients
-        raise ProblemError(f"{kind.__name__} cannot be made: {error}") from error
+        raise ProblemError(f"{problem_type.__name__} cannot be made: {error}") from error
     made.scaled_inputs = settings.normalize
     made.hard = _is_hard(settings.hard, made)
     activation = build_activation(settings.act, settings.scale)
@@ -85,7 +84,6 @@ def build(
         activation = module.activation
     settings = replace(
         settings,
-        lr=settings.lr or suited_learning_rate(activation),
         init=initializer.spec,
         set=made.values(),
     )
@@ -128,7 +126,7 @@ def _condition_notices(problem: Problem) -> list[str]:
 
 def _dense_notices(settings: Settings) -> tuple[str, ...]:
     """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
-    usual = PRESETS[settings.preset] if settings.preset else PRESETS["paper"]
+    usual = PRESETS[settings.preset]
     weights = hidden_weights(settings.depth, settings.width)
     replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
     if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
@@ -168,8 +166,9 @@ def _check_hard(parts: RunComponents) -> None:
     sites = draw_sites(soft, Counts(2, HARD_CHECKS, HARD_CHECKS), "lhs", parts.settings.seed)
     objective = Objective(model, "auto", sites)
     missed = objective.losses().terms.tolist()
+    conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
-        group = soft.terms()[name].group if name in soft.terms() else "data"
+        group = conditions[name].group if name in conditions else "data"
         if group != "data" and not term <= HARD_TOLERANCE:
             raise ProblemError(
                 f"{type(problem).__name__}.hard_ansatz misses the condition {name!r}: its mean "
@@ -203,7 +202,6 @@ def build_objective(
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
     """
     settings = parts.settings
-    guarded(parts.problem, "conditions", parts.problem.terms)
     if parts.problem.hard:
         _check_hard(parts)
     objective = Objective(
@@ -234,8 +232,8 @@ def learning_rate_notices(rate: float, activation: Activation) -> tuple[str, ...
     )
 
 
-def build_initializer(settings: Settings) -> Initializer:
-    """The initialiser that the settings name, with --p and --sigma-b where they are given.
+def build_initializer(settings: GivenSettings) -> Initializer:
+    """Return the initialiser that the settings name, with --p and --sigma-b where they are given.
 
     A calibrated one without p has the rule p(L), but for the paper's preset, which has p = 0.49.
     """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pinnsig.core.errors import PinnsigError, TrainingError
+from pinnsig.core.errors import PinnsigError, TrainingError, one_line
 from pinnsig.run.building import RunComponents
 from pinnsig.training import PhaseReport, Record, Watcher
 
@@ -81,9 +81,8 @@ class Callbacks(Callback):
             except PinnsigError:
                 raise
             except Exception as error:
-                reason = str(error).splitlines()[0] if str(error) else "no message"
                 name = type(member).__name__
-                what = f"{name}.{method} fails with {type(error).__name__}: {reason}"
+                what = f"{name}.{method} fails with {one_line(error)}"
                 if not member.optional:
                     raise TrainingError(f"callback {what}") from error
                 self.members.remove(member)

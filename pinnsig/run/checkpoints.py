@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from pinnsig.core.errors import RunError
+from pinnsig.core.errors import RunError, first_line
 from pinnsig.run.directory import RunDirectory
 
 FORMAT = "pinnsig state 1"
@@ -105,7 +105,7 @@ def read_tensors(directory: RunDirectory, name: str) -> dict[str, Any]:
             metadata = opened.metadata() or {}
             tensors = {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+        raise RunError(f"{path} is damaged: {first_line(error)}") from None
     if metadata.get("format") != FORMAT:
         raise RunError(f"{path} is no checkpoint of this package")
     text = metadata.get("data", "")

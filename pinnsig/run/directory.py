@@ -13,49 +13,23 @@ runs/<problem>/<time>-<id>/
 """
 
 import json
-import math
 import os
-import platform
 import secrets
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from pinnsig.core.errors import BusyError, RunError
+from pinnsig.core.errors import BusyError, RunError, first_line
+from pinnsig.core.files import folder_lock, remove_parts, write_whole
+from pinnsig.core.json import dumps
 from pinnsig.core.paths import nests_too_deep, plain, user_path
 from pinnsig.problem import problem_file
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
-
-
-def strict(value: Any) -> Any:
-    """The same data with null in the place of numbers that JSON does not know."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict(item) for item in value]
-    return value
-
-
-def dumps(data: Any, indent: int | None = None) -> str:
-    """Strict JSON text, ASCII only."""
-    return json.dumps(strict(data), allow_nan=False, indent=indent)
 
 
 class RunDirectory:
@@ -169,18 +143,8 @@ class RunDirectory:
         Raises:
             RunError: it cannot be written; what was there still is.
         """
-        path, part = self.path / name, self.path / f".{name}.{os.getpid()}.part"
         with self._writing(name):
-            try:
-                with part.open("wb") as stream:
-                    stream.write(data)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                if keep is not None and path.exists():
-                    path.replace(self.path / keep)
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(self.path / name, data, None if keep is None else self.path / keep)
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there.
@@ -205,23 +169,17 @@ class RunDirectory:
         Raises:
             BusyError: another process has it.
         """
-        if fcntl is None:
+        with folder_lock(self.path) as held:
+            if not held:
+                raise BusyError(f"{self.path} is being trained by another process")
+            with self._writing("its files"):
+                remove_parts(self.path)
             yield
-            return
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BusyError(f"{self.path} is being trained by another process") from None
-            except OSError:  # some network file systems have no locks
-                pass
-            for left in self.path.glob(".*.part"):  # of a process that was killed
-                with self._writing(left.name):
-                    left.unlink(missing_ok=True)
-            yield
-        finally:
-            os.close(handle)
+
+    def is_locked(self) -> bool:
+        """Return whether another process trains this run at present."""
+        with folder_lock(self.path, shared=True) as held:
+            return not held
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -275,43 +233,4 @@ class RunDirectory:
         try:
             return load_file(path)
         except (SafetensorError, OSError) as error:
-            raise RunError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
-
-
-def version_notices(directory: RunDirectory) -> tuple[str, ...]:
-    """A line where a run was made with another version of this package."""
-    made = directory.read_json("config.json").get("environment")
-    before = made.get("versions") if isinstance(made, Mapping) else None
-    then = before.get("pinnsig") if isinstance(before, Mapping) else None
-    now = version("pinnsig")
-    if then in (None, now):
-        return ()
-    return (f"{directory.path} was made with pinnsig {then}, this is {now}: numbers may differ",)
-
-
-def environment() -> dict[str, Any]:
-    """Versions, platform and, inside a git checkout, the commit."""
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "versions": versions,
-        "threads": torch.get_num_threads(),
-        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-        "git_commit": _git_commit(),
-    }
-
-
-def _git_commit() -> str | None:
-    try:
-        found = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip() or None
+            raise RunError(f"{path} is damaged: {first_line(error)}") from None

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pinnsig.core.errors import PinnsigError, RunError, TrainingError
+from pinnsig.core.errors import RunError, TrainingError, one_line
 from pinnsig.core.memory import in_words
 from pinnsig.model.evaluation import Comparison, compare
 from pinnsig.objective import Objective
@@ -153,12 +153,6 @@ class Ending:
                     shutil.copy(file, path)
         self.callbacks.noticed(f"{error}; what the run leaves is in {path}")
         return RunDirectory(path)
-
-
-def one_line(error: BaseException) -> str:
-    """Return what an error says, by its type where it is none of ours."""
-    text = " ".join(str(error).split()) or "no message"
-    return text if isinstance(error, PinnsigError) else f"{type(error).__name__}: {text}"
 
 
 def is_memory(error: BaseException) -> bool:

@@ -95,7 +95,7 @@ def load(
         raise RunError(f"{directory.path} is a run of classify: it has no fields to predict")
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
     own = problem_of(directory, settings.problem, trust, problem)
-    model = build(settings, own.kind, network).model
+    model = build(settings, own.problem_type, network).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
     precisions = {tensor.dtype for tensor in state.values()}
     try:

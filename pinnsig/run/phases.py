@@ -1,11 +1,24 @@
 """From settings to the phases of training."""
 
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import torch
 
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import DeviceError, SettingsError
 from pinnsig.core.memory import require
-from pinnsig.optim import OPTIMIZERS, FirstOrder, Optimizer, Schedule
+from pinnsig.optim import (
+    OPTIMIZERS,
+    TORCH_OPTIMIZERS,
+    FirstOrder,
+    Make,
+    Optimizer,
+    Schedule,
+    TorchOptimizer,
+)
 from pinnsig.problem import Sites
 from pinnsig.run.building import RunComponents, run_sites
 from pinnsig.run.settings import PhaseSettings
@@ -16,14 +29,18 @@ from pinnsig.training.weighting import WEIGHTINGS, Weighting
 EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
 
 
-def build_phases(parts: RunComponents) -> list[Phase]:
-    """The phases that the settings ask for; they draw points by the run's own sampler and seed.
+def build_phases(parts: RunComponents, functions: Mapping[str, Make] | None = None) -> list[Phase]:
+    """Return the phases that the settings ask for; their points are of the run's sampler and seed.
+
+    Args:
+        parts: what `build` made.
+        functions: what makes optimisers that settings have no class for, by name.
 
     Raises:
         SettingsError: a setting that the optimiser cannot have, or a limit without what it needs.
         DeviceError: a precision that the device lacks.
     """
-    return [_phase(parts, phase) for phase in parts.settings.phase_list()]
+    return [_phase(parts, phase, functions or {}) for phase in parts.settings.phase_list()]
 
 
 def build_weighting(parts: RunComponents) -> Weighting | None:
@@ -34,12 +51,12 @@ def build_weighting(parts: RunComponents) -> Weighting | None:
     return WEIGHTINGS[settings.weighting](settings.weighting_every)
 
 
-def _phase(parts: RunComponents, phase: PhaseSettings) -> Phase:
+def _phase(parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, Make]) -> Phase:
     if phase.dtype == "float64" and torch.device(parts.settings.device).type == "mps":
         raise DeviceError("device mps has no float64: leave dtype out of the phases")
     if phase.error is not None and not parts.problem.has("solution"):
         raise SettingsError("error: the problem has no solution to measure an error against")
-    optimizer = _optimizer(parts, phase)
+    optimizer = _optimizer(parts, phase, functions)
     dtype = phase.dtype
     if dtype is None and optimizer.precise and parts.settings.device != "mps":
         dtype = "float64"
@@ -57,13 +74,57 @@ def _phase(parts: RunComponents, phase: PhaseSettings) -> Phase:
     )
 
 
-def _optimizer(parts: RunComponents, phase: PhaseSettings) -> Optimizer:
-    kind = OPTIMIZERS[phase.optimizer]
-    if issubclass(kind, FirstOrder):
-        return kind(phase.lr or kind.rate_factor * parts.settings.lr, **phase.options)
+def _optimizer(
+    parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, Make]
+) -> Optimizer:
+    cls = OPTIMIZERS.get(phase.optimizer)
+    if cls is None:
+        make = TORCH_OPTIMIZERS.get(phase.optimizer) or functions.get(phase.optimizer)
+        return TorchOptimizer(_torch_maker(parts, phase, make), phase.optimizer)
+    if issubclass(cls, FirstOrder):
+        return cls(phase.lr or cls.rate_factor * parts.settings.lr, **phase.options)
     if phase.lr is not None:
         raise SettingsError(f"{phase.optimizer} has no learning rate: leave lr = {phase.lr:g} out")
-    return kind(**phase.options)
+    return cls(**phase.options)
+
+
+def _torch_maker(parts: RunComponents, phase: PhaseSettings, make: Make | None) -> Make:
+    """Return what makes a PyTorch optimiser from parameters alone.
+
+    Raises:
+        SettingsError: it is a function that is not at hand, or that takes no settings.
+    """
+    name = phase.optimizer
+    if make is None:
+        raise SettingsError(
+            f"optimizer = {name} was made by a function, which no file can hold: give it again, as "
+            "in pinnsig.resume(run, optimizers=FUNCTION)"
+        )
+    if not inspect.isclass(make):
+        for key in ("lr", *phase.options):
+            if key in phase.options or phase.lr is not None:
+                raise SettingsError(f"{name}: {key} is for the function itself to say")
+        return make
+    options: dict[str, Any] = {k: _as_tuple(v) for k, v in phase.options.items()}
+    rate = phase.lr or _usual_rate(make, parts.settings.lr)
+    return partial(make, **options) if rate is None else partial(make, lr=rate, **options)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _usual_rate(cls: type, rate: float) -> float | None:
+    """Return the run's learning rate, in the ratio that PyTorch's defaults have to Adam's.
+
+    None leaves a class with its own: L-BFGS has no rate but a share of a step.
+    """
+    lr = inspect.signature(cls).parameters.get("lr")
+    if lr is None or issubclass(cls, torch.optim.LBFGS):
+        return None
+    usual = inspect.signature(torch.optim.Adam).parameters["lr"].default
+    own = usual if lr.default is inspect.Parameter.empty else float(lr.default)
+    return rate * (own / usual)
 
 
 def _new_points(parts: RunComponents, phase: PhaseSettings) -> NewPoints | None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.model.fields import record
+from pinnsig.model.fields import trace_partials
 from pinnsig.objective import expressions
 from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.run.building import run_sites
@@ -109,7 +109,7 @@ def condition_values(problem: Problem, sites: Mapping[str, Sites], device: str =
             key: torch.tensor(column[:CHECKED], dtype=dtype, device=device)
             for key, column in own.extra.items()
         }
-        _, values = record(
+        _, values = trace_partials(
             problem,
             lambda fields, at, call=residual, columns=extra: call(fields, at, columns),
             points,

@@ -10,7 +10,6 @@ FREE = frozenset({
     "device", "deterministic", "engine", "log_every", "error_every", "checkpoint_every",
     "stop_loss", "stop_error", "max_seconds",
 })  # fmt: skip
-PHASES = {"adam": "adam", "lbfgs": "lbfgs", "broyden": "ssbroyden"}
 
 
 def changed_settings(
@@ -43,7 +42,7 @@ def changed_settings(
             found[name] = checked[name]
     if checked.get("phases"):
         own = [phase_table(phase) for phase in resolve(found).phase_list()]
-        found |= {"phases": own + checked["phases"], **dict.fromkeys(COUNTS)}
+        found |= {"phases": own + checked["phases"], "optimizer": None, **dict.fromkeys(COUNTS)}
     return found
 
 
@@ -51,16 +50,17 @@ def _check_count(
     settings: Settings, name: str, count: int, number: int, reports: Sequence[Mapping[str, Any]]
 ) -> None:
     """Whether the phase that Adam or L-BFGS is may have another number of iterations."""
+    optimizer = {"adam": settings.optimizer, "lbfgs": "lbfgs", "broyden": "ssbroyden"}[name]
     if settings.phases:
         raise SettingsError(
             f"{name} = {count}: the run has phases of its own; add another one, "
-            f"--phase {PHASES[name]}:{count}"
+            f"--phase {optimizer}:{count}"
         )
     done = reports[number]["iterations"] if number < len(reports) else 0
     if number < len(reports) - 1:
         raise SettingsError(
             f"{name} = {count} cannot change: that phase is over, after {done} iterations; add "
-            f"another one, --phase {PHASES[name]}:{count}"
+            f"another one, --phase {optimizer}:{count}"
         )
     if count < done:
         raise SettingsError(f"{name} = {count} cannot be: {done} iterations are done already")

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from pinnsig.core.errors import PinnsigError, RunError, SettingsError, TrainingError
+from pinnsig.core.errors import PinnsigError, RunError, SettingsError, TrainingError, one_line
 from pinnsig.core.interrupts import Interruption, interruptible
 from pinnsig.model import Model
 from pinnsig.model.evaluation import compare, has_reference, relative_l2
 from pinnsig.model.fields import guarded
 from pinnsig.objective import Evaluation
+from pinnsig.optim import Make
 from pinnsig.problem import source_of
 from pinnsig.problem.opened import OpenedFiles
 from pinnsig.run.building import RunComponents, build_objective
 from pinnsig.run.callbacks import Callback, Callbacks
-from pinnsig.run.directory import RunDirectory, environment
-from pinnsig.run.ending import Ending, failing_term, is_memory, one_line
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.ending import Ending, failing_term, is_memory
+from pinnsig.run.environment import environment
 from pinnsig.run.figures import draw_initial_activations
 from pinnsig.run.judging import absurd_start, zero_loss
 from pinnsig.run.logbook import Logbook
@@ -30,11 +32,11 @@ from pinnsig.run.phases import build_phases, build_weighting
 from pinnsig.run.points import Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.source import keep_source, relative_notices
-from pinnsig.training import FAILED, Asked, Clock, Limits, PhaseReport, Record, Trainer
+from pinnsig.training import FAILED, Clock, EvaluationRequest, Limits, PhaseReport, Record, Trainer
 
 ERROR_EVERY = 50  # iterations, where an error ends a run and nothing says how often to measure it
 
-Solving = Generator[Asked, Evaluation, Result]
+Solving = Generator[EvaluationRequest, Evaluation, Result]
 """A run that asks for each loss and gradient, so that several can be evaluated together."""
 
 
@@ -62,15 +64,23 @@ class Run:
         parts: what its settings stand for.
         options: what it does besides.
         drawn: its points, where it goes on; else they are drawn.
+        optimizers: functions that make optimisers, by their names in settings.
 
     Raises:
         PinnsigError: what cannot be trained; nothing is written.
     """
 
-    def __init__(self, parts: RunComponents, options: Options, drawn: Drawn | None = None) -> None:
+    def __init__(
+        self,
+        parts: RunComponents,
+        options: Options,
+        drawn: Drawn | None = None,
+        optimizers: Mapping[str, Make] | None = None,
+    ) -> None:
         self.parts = parts
         self.options = options
         self.drawn = drawn
+        self.optimizers = optimizers
         self.callbacks = Callbacks(options.callbacks)
         self.at_start: dict[str, Any] = {}
         self.opened = OpenedFiles(None)
@@ -93,7 +103,7 @@ class Run:
         objective = build_objective(parts, sites=self.drawn and self.drawn.sites)
         return lambda: Trainer(
             objective,
-            build_phases(parts),
+            build_phases(parts, self.optimizers),
             weighting=build_weighting(parts),
             error=lambda: _error(parts.model),
             error_every=error_every,
@@ -144,7 +154,7 @@ class Run:
         with self.opened.watching():
             drawn = Drawn.of(parts.problem, trainer.objective.sites, settings.device)
         source = source_of(type(parts.problem)).having_read(self.opened)
-        self.source = source.record()
+        self.source = source.as_dict()
         directory = (
             RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
         )

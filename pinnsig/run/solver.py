@@ -11,18 +11,20 @@ from pinnsig.core.errors import ProblemError, RunError, TrainingError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.interrupts import Interruption
 from pinnsig.core.trust import Trust
-from pinnsig.optim import drive
+from pinnsig.optim import Make, drive
 from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
 from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
-from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import version_notices
 from pinnsig.run.networks import Own, is_drawn, own_network
 from pinnsig.run.points import POINTS, Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings
 from pinnsig.run.running import Options, Run, Solving
 from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.settings.optimizers import named_functions, separate_functions
 from pinnsig.run.source import original_notices, problem_of, read_source
 from pinnsig.training import Clock, Record, evaluate_alone
 
@@ -54,10 +56,11 @@ def solve(
         keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
             resume for longer goes on exactly; else what the optimiser remembers is dropped.
         clock: gives seconds; limits on time and the times that are told go by it.
-        given: settings by name (`pinnsig.run.settings.Settings`); `network` may be an `nn.Module`,
+        given: settings by name (`pinnsig.run.settings.Settings`). `network` may be an `nn.Module`,
             whose weights the run starts from, or a callable that makes one: of `inputs` and
             `outputs`, and of those of `depth`, `width`, `activation`, `dtype`, `device` and
-            `generator` that it takes.
+            `generator` that it takes. An optimiser, that of `optimizer` or of a phase, may be a
+            class with PyTorch's interface, or a function that makes one from a list of parameters.
 
     Raises:
         PinnsigError: a setting, the problem or the device cannot be used; nothing is left behind.
@@ -86,14 +89,17 @@ def solving(
         code: the digests that a problem file and its neighbours must have, by name.
         problem, runs, path, given: see `solve`.
     """
-    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
-    if kind is None and not isinstance(problem, str | Path):
+    problem_type = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if problem_type is None and not isinstance(problem, str | Path):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
     given, network = own_network(given)
-    settings = resolve({**given, "problem": name_of(kind) if kind else absolute(str(problem))})
-    if kind is None:
-        kind = problem_class(settings.problem, code)
-    run, first = _started(settings, kind, options, network)
+    given, optimizers = separate_functions(given)
+    settings = resolve(
+        {**given, "problem": name_of(problem_type) if problem_type else absolute(str(problem))}
+    )
+    if problem_type is None:
+        problem_type = problem_class(settings.problem, code)
+    run, first = _started(settings, problem_type, options, network, optimizers)
     with run.interruptible(interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
@@ -109,6 +115,7 @@ def resume(
     keep_checkpoint: bool = False,
     clock: Clock = time.perf_counter,
     trust: Trust = False,
+    optimizers: Make | Sequence[Make] = (),
     **changes: Any,
 ) -> Result:
     """Go on with a run from its checkpoint, as if it had never been interrupted.
@@ -124,6 +131,7 @@ def resume(
         network: the run's own network, or what makes it, where it is not a registered one.
         figures, callbacks, keep_checkpoint, clock: see `solve`.
         trust: whether code that came with the run may be run; this is remembered.
+        optimizers: the functions that made the run's optimisers, in the order of its phases.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
             limits, device, how often to log and save.
 
@@ -136,7 +144,15 @@ def resume(
         TrainingError: see `solve`.
     """
     options = Options(figures, callbacks, keep_checkpoint, clock)
-    made = resuming(run, problem=problem, network=network, options=options, trust=trust, **changes)
+    made = resuming(
+        run,
+        problem=problem,
+        network=network,
+        options=options,
+        trust=trust,
+        optimizers=optimizers,
+        **changes,
+    )
     return drive(made, evaluate_alone)
 
 
@@ -148,6 +164,7 @@ def resuming(
     options: Options = Options(),  # noqa: B008, it is frozen
     interruption: Interruption | None = None,
     trust: Trust = False,
+    optimizers: Make | Sequence[Make] = (),
     **changes: Any,
 ) -> Solving:
     """`resume` as a generator that asks for each loss and gradient; see `solving`."""
@@ -161,16 +178,18 @@ def resuming(
             )
         state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
+        known = named_functions(optimizers)
+        changes, added = separate_functions(changes, known)
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
         own = problem_of(directory, settings.problem, trust, problem)
-        parts = build(settings, own.kind, network)
+        parts = build(settings, own.problem_type, network)
         drawn = Drawn.load(directory)
         if drawn is not None:
             drawn.check(parts.problem, settings.device)
-        going = Run(parts, options, drawn)
+        going = Run(parts, options, drawn, added)
         source = read_source(directory)
         if source is not None:
-            going.source = source.record()
+            going.source = source.as_dict()
         going.notices += [notice] if notice else []
         going.notices += [*own.notices, *original_notices(source, settings.problem)]
         going.notices += version_notices(directory)
@@ -181,7 +200,11 @@ def resuming(
 
 
 def _started(
-    settings: Settings, kind: type[Problem], options: Options, network: Own | None
+    settings: Settings,
+    problem_type: type[Problem],
+    options: Options,
+    network: Own | None,
+    optimizers: Mapping[str, Make],
 ) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
@@ -193,10 +216,11 @@ def _started(
     """
     free = settings.p is None and settings.init == "calibrated" and settings.preset != "paper"
     faults: list[TrainingError] = []
-    opened = opened_by(kind)
+    opened = opened_by(problem_type)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
-            run = Run(build(replace(settings, p=p or settings.p), kind, network), options)
+            parts = build(replace(settings, p=p or settings.p), problem_type, network)
+            run = Run(parts, options, optimizers=optimizers)
         run.opened = opened
         try:
             with opened.watching():

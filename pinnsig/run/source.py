@@ -26,7 +26,7 @@ OLD = "problem.py"  # what runs kept before there was `source/`
 class OwnProblem:
     """The problem of a run that was read back, with what a user should know of it."""
 
-    kind: type[Problem]
+    problem_type: type[Problem]
     notices: tuple[str, ...] = ()
 
 
@@ -95,12 +95,12 @@ def problem_of(
     if source.origin == REGISTERED:
         if problem_file(name) is not None:
             raise RunError(f"{directory.path} is damaged: {name!r} is no registered problem")
-        kind = problem_class(name)
-        changed = source.changes(source_of(kind))
+        problem_type = problem_class(name)
+        changed = source.changes(source_of(problem_type))
         if changed:
             notice = f"the problem {name} has changed since this run: {', '.join(changed)}"
-            return OwnProblem(kind, (notice,))
-        return OwnProblem(kind)
+            return OwnProblem(problem_type, (notice,))
+        return OwnProblem(problem_type)
     if not source.file:
         raise _not_kept(directory, name)
     digests = _trusted(directory, source, trust)

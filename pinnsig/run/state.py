@@ -1,7 +1,6 @@
 """How a run directory stands: finished, interrupted, failed, being trained, begun, or damaged."""
 
 import contextlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,6 @@ from pinnsig.core.errors import RunError
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory
 from pinnsig.training import FAILED, INTERRUPTED
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 FINISHED_RUN, INTERRUPTED_RUN, FAILED_RUN = "finished", "interrupted", "failed"
 TRAINING_RUN, BEGUN_RUN, DAMAGED_RUN = "training", "begun", "damaged"
@@ -55,7 +49,7 @@ def run_state(path: str | Path) -> RunState:
                                                              ("loss", "train_loss")))  # fmt: skip
         far = f" after {step} iterations, at a loss of {loss}"
     go_on = f"go on with: pinnsig resume {directory.path}"
-    if _is_locked(directory):
+    if directory.is_locked():
         return RunState(TRAINING_RUN, f"{path} is being trained{far}", last)
     if (directory.path / "result.json").is_file():
         return _ended(directory, last, go_on)
@@ -82,19 +76,3 @@ def _ended(directory: RunDirectory, last: dict[str, Any] | None, go_on: str) -> 
     if stop.startswith(FAILED):
         return RunState(FAILED_RUN, f"{directory.path} {stop}", last, result)
     return RunState(FINISHED_RUN, f"{directory.path} is finished: {stop}", last, result)
-
-
-def _is_locked(directory: RunDirectory) -> bool:
-    """Whether another process trains the run at present."""
-    if fcntl is None:
-        return False
-    handle = os.open(directory.path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # some network file systems have no locks
-        return False
-    finally:
-        os.close(handle)
-    return False

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.json import dumps
 from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
-from pinnsig.run.directory import dumps
 from pinnsig.training import Record
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import torch
 
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
-from pinnsig.optim import OPTIMIZERS, SSBroyden
+from pinnsig.optim import OPTIMIZERS, Optimizer, SSBroyden
 from pinnsig.run.settings import Settings, hidden_weights
 
 POINTS_TO_FILL = 128  # a multiprocessor: eight of the fused engine's blocks
@@ -59,7 +59,8 @@ def members_that_fit(run: Settings, processors: int, free: int) -> int:
     numbers = (run.depth + SPARE_STACKS) * PARTIALS * points * run.width
     weights = hidden_weights(run.depth, run.width)
     numbers += OPTIMISER_VECTORS * weights
-    if any(issubclass(OPTIMIZERS[phase.optimizer], SSBroyden) for phase in run.phase_list()):
+    used = [OPTIMIZERS.get(phase.optimizer, Optimizer) for phase in run.phase_list()]
+    if any(issubclass(cls, SSBroyden) for cls in used):
         numbers += weights**2 // 2
     size = numbers * DTYPES[run.dtype].itemsize
     wanted, room = processors * POINTS_TO_FILL // points, int(MEMORY * free) // size

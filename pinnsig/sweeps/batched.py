@@ -13,7 +13,7 @@ from pinnsig.core.interrupts import Interruption, interruptible
 from pinnsig.objective.batch import Batches
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, performing
-from pinnsig.training import Asked, evaluate_alone
+from pinnsig.training import EvaluationRequest, evaluate_alone
 
 
 class Batched(Executor):
@@ -70,7 +70,7 @@ class _Member:
     def __init__(self, task: Task, interruption: Interruption) -> None:
         self.task = task
         self.run = performing(task, interruption=interruption)
-        self.asked: Asked | None = None
+        self.asked: EvaluationRequest | None = None
         self.ended: Ended | None = None
 
     def go_on(self, reply: Any = None, error: BaseException | None = None) -> None:

@@ -56,8 +56,8 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
         if alike not in checked:
             checked[alike] = ""
             try:
-                kind = problem_class(member["problem"], directory.code_of(member))
-                trainer = make_trainer(member, kind)
+                problem_type = problem_class(member["problem"], directory.code_of(member))
+                trainer = make_trainer(member, problem_type)
                 if cost not in each:
                     each[cost] = _measured(trainer, member)
             except PinnsigError as error:
@@ -69,7 +69,7 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
     return Estimate(total / max(min(workers, len(todo)), 1), refused)
 
 
-def measured_seconds(member: Member, kind: type[Problem] | None = None) -> float:
+def measured_seconds(member: Member, problem_type: type[Problem] | None = None) -> float:
     """Return the seconds of a run, from those of a few iterations of each of its phases.
 
     A limit on its time holds here too.
@@ -77,16 +77,16 @@ def measured_seconds(member: Member, kind: type[Problem] | None = None) -> float
     Raises:
         PinnsigError: it cannot be trained.
     """
-    return _measured(make_trainer(member, kind), member)
+    return _measured(make_trainer(member, problem_type), member)
 
 
-def make_trainer(member: Member, kind: type[Problem] | None = None) -> Trainer:
+def make_trainer(member: Member, problem_type: type[Problem] | None = None) -> Trainer:
     """Return what a member is trained with; networks, points and optimisers meet their limits.
 
     Raises:
         PinnsigError: it cannot be trained.
     """
-    parts = build(resolve(member.settings), kind)
+    parts = build(resolve(member.settings), problem_type)
     objective = build_objective(parts)
     return Trainer(objective, build_phases(parts), weighting=build_weighting(parts))
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from pinnsig.activations import parse_activation
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.json import dumps
 from pinnsig.networks import usual_settings
 from pinnsig.problem import absolute, problem_file
 from pinnsig.run.building import build_initializer
-from pinnsig.run.directory import dumps
-from pinnsig.run.settings import Settings, check_settings
+from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.run.settings.checks import table
 from pinnsig.sweeps.values import values_of
 
-DEFAULTS = Settings().as_dict()
+DEFAULTS = GivenSettings().as_dict()
 TABLES = ("set", "weight")  # settings that hold settings
 MOST_MEMBERS = 100_000
 ALWAYS = ("problem", "act", "scale", "init", "seed")  # settings that every name shows
@@ -66,7 +66,7 @@ class Grid:
     """Settings with one value or several.
 
     Attributes:
-        values: by name, in the order of `Settings`; an entry of a table is named `set.nu`.
+        values: by name, in the order of `GivenSettings`; an entry of a table is named `set.nu`.
         zipped: names whose values are paired; those of all others are combined with all.
         code: by problem, the digests of its files of code by name; "" stands for a class itself.
     """
@@ -120,7 +120,7 @@ class Grid:
         for text in self.values.get("act", ()):
             parse_activation(text)
         for text in self.values.get("init", ()):
-            build_initializer(Settings(init=text))
+            build_initializer(GivenSettings(init=text))
 
 
 def _parts(name: str, value: Any) -> list[str]:
@@ -160,7 +160,7 @@ def make_grid(given: Mapping[str, Any], zip: bool | Sequence[str] = False) -> Gr
     """
     check_settings({name: None for name in given})  # names that do not exist
     values: dict[str, list[Any]] = {}
-    for setting in fields(Settings):
+    for setting in fields(GivenSettings):
         name, value = setting.name, given.get(setting.name)
         if value is None:
             continue

@@ -17,7 +17,8 @@ from pinnsig.problem import (
     source_of,
 )
 from pinnsig.problem.source import CLASS, FILE, Source, file_digest
-from pinnsig.run.directory import RunDirectory, version_notices
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import version_notices
 from pinnsig.run.source import OLD, read_source
 from pinnsig.sweeps.grid import Grid, Member
 
@@ -30,24 +31,24 @@ class Identity:
 
     Attributes:
         sources: by problem, of those that this call names.
-        kinds: the same problems' classes, of those that were given as one.
+        classes: the same problems' classes, of those that were given as one.
     """
 
     sources: Mapping[str, Source] = field(default_factory=dict)
-    kinds: Mapping[str, type[Problem]] = field(default_factory=dict)
+    classes: Mapping[str, type[Problem]] = field(default_factory=dict)
 
     @staticmethod
-    def of(problems: Iterable[str], kind: type[Problem] | None) -> "Identity":
+    def of(problems: Iterable[str], problem_type: type[Problem] | None) -> "Identity":
         """The code of problems by name, or of a class; files are imported.
 
         Raises:
             ProblemError: one cannot be found or imported.
         """
-        if kind is None:
+        if problem_type is None:
             return Identity({name: source_of(problem_class(name)) for name in problems})
-        name = name_of(kind)
-        source = source_of(kind)
-        return Identity({name: source}, {} if source.origin == FILE else {name: kind})
+        name = name_of(problem_type)
+        source = source_of(problem_type)
+        return Identity({name: source}, {} if source.origin == FILE else {name: problem_type})
 
     def renewed(self, grid: Grid) -> Grid:
         """A grid whose problems have the code that they have now."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from pinnsig.core.errors import DeviceError, PinnsigError, RunError
+from pinnsig.core.errors import DeviceError, PinnsigError, RunError, first_line
 from pinnsig.core.interrupts import interruptible
 from pinnsig.problem import problem_class, problem_file, source_of
 from pinnsig.problem.opened import OpenedFiles
@@ -57,10 +57,9 @@ class RayCluster(Executor):
             try:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, ValueError) as error:
-                first = str(error).splitlines()[0]
                 raise DeviceError(
-                    f"no Ray cluster at {address} ({first}): start one with `ray start --head`, "
-                    "or use local"
+                    f"no Ray cluster at {address} ({first_line(error)}): start one with "
+                    "`ray start --head`, or use local"
                 ) from None
         self.resources = {"CPU": cpus, "GPU": gpus}
         self.threads = max(int(cpus), 1)
@@ -145,14 +144,14 @@ def _source(task: Task) -> tuple[str, bytes] | None:
         PinnsigError: the problem cannot be imported, or changed.
     """
     named = task.settings["problem"]
-    file = None if task.kind else problem_file(named)
+    file = None if task.problem_type else problem_file(named)
     if file is None:
         return None
-    kind = problem_class(named, task.code)
+    problem_type = problem_class(named, task.code)
     opened = OpenedFiles(file.path.absolute().parent)
     with opened.watching(), contextlib.suppress(Exception):  # it will say so where it is run
-        kind(**task.settings.get("set", {})).terms()
-    source = source_of(kind).having_read(opened)
+        problem_type(**task.settings.get("set", {})).terms()
+    source = source_of(problem_type).having_read(opened)
     with tempfile.TemporaryDirectory(prefix="pinnsig-") as place:
         source.copy(Path(place), links=False)
         name = f"{file.path.name}:{file.chosen}" if file.chosen else file.path.name

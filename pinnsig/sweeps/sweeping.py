@@ -91,7 +91,7 @@ def sweep(
     """
     directory = plan(problem, zip=zip, out=out, runs=runs, **given)
     left = directory.trusted(retry, trust)
-    kinds = directory.identity.kinds
+    classes = directory.identity.classes
     if executor is None:
         executor = choose_executor(left, workers, batch)
     elif batch_setting("batch", batch) not in ("auto", "off"):
@@ -101,7 +101,7 @@ def sweep(
             member.name,
             directory.path.absolute() / member.name,
             member.settings,
-            kinds.get(member["problem"]),
+            classes.get(member["problem"]),
             directory.code_of(member),
             figures=figures,
             keep_checkpoint=keep_checkpoints,
@@ -144,12 +144,18 @@ def plan(
     **given: Any,
 ) -> SweepDirectory:
     """The sweep as it is and will be; nothing is written. See `sweep`."""
-    kind = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
-    if kind is None and not isinstance(problem, str | Path | list | tuple):
+    problem_type = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
+    if problem_type is None and not isinstance(problem, str | Path | list | tuple):
         raise ProblemError(f"{problem!r} is no problem: give its name, its file or its class")
-    named = name_of(kind) if kind else str(problem) if isinstance(problem, Path) else problem
+    named = (
+        name_of(problem_type)
+        if problem_type
+        else str(problem)
+        if isinstance(problem, Path)
+        else problem
+    )
     grid = make_grid({**given, "problem": named}, zip)
-    identity = Identity.of(grid.values["problem"], kind)
+    identity = Identity.of(grid.values["problem"], problem_type)
     grid.check()
     if "preset" not in grid.values:  # which would else depend on the machine that goes on
         preset = _preset(out, grid.values.get("device", ["auto"])[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pinnsig.core.errors import BusyError, PinnsigError, RunError
+from pinnsig.core.errors import BusyError, RunError, one_line
 from pinnsig.core.interrupts import Interruption
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
@@ -23,7 +23,7 @@ from pinnsig.run.solver import resuming, solving
 from pinnsig.sweeps.directory import run_result, run_status
 from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
 from pinnsig.training import INTERRUPTED as STOPPED
-from pinnsig.training import Asked, evaluate_alone
+from pinnsig.training import EvaluationRequest, evaluate_alone
 
 REMAINS = {"config.json", "metrics.jsonl", "problem.py", "source", "figures", POINTS}
 """What a run that was killed before its first checkpoint leaves, which is of no use."""
@@ -37,7 +37,7 @@ class Task:
         name: the member's.
         path: its run directory.
         settings: what was given, `problem` among them.
-        kind: the problem's class, where there is no name to find it by.
+        problem_type: the problem's class, where there is no name to find it by.
         code: the digests that its file and what that imports must have, by name.
         trust: whether the code that is in its directory may be run.
         figures: whether to draw them.
@@ -47,7 +47,7 @@ class Task:
     name: str
     path: Path
     settings: dict[str, Any]
-    kind: type[Problem] | None = None
+    problem_type: type[Problem] | None = None
     code: dict[str, str] | None = None
     trust: bool = False
     figures: bool = False
@@ -97,7 +97,7 @@ def perform(
 
 def performing(
     task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
-) -> Generator[Asked, Evaluation, Ended]:
+) -> Generator[EvaluationRequest, Evaluation, Ended]:
     """The same as a generator that asks for each loss and gradient.
 
     Args:
@@ -116,12 +116,9 @@ def performing(
         run = _go_on if status == INTERRUPTED else _begin
         result = yield from run(task, options=options, interruption=interruption)
     except BusyError as error:
-        return Ended(task.name, _one_line(str(error)), busy=True, notices=said.notices)
-    except PinnsigError as error:
-        return Ended(task.name, _one_line(str(error)), notices=said.notices)
-    except Exception as error:  # a fault of the problem's own code, or no memory left
-        reason = _one_line(f"{type(error).__name__}: {error}")
-        return Ended(task.name, reason, notices=said.notices)
+        return Ended(task.name, one_line(error), busy=True, notices=said.notices)
+    except Exception as error:  # also a fault of the problem's own code, or no memory left
+        return Ended(task.name, one_line(error), notices=said.notices)
     interrupted = result.data["stop"] == STOPPED
     if not interrupted and not task.keep_checkpoint:
         for name in (NEWEST, PREVIOUS):  # 80 MB each at the paper's size
@@ -184,12 +181,14 @@ def _set_aside(path: Path) -> str:
 def _begin(task: Task, **options: Any) -> Solving:
     settings = dict(task.settings)
     problem = settings.pop("problem")
-    return solving(task.kind or problem, path=task.path, code=task.code, **options, **settings)
+    return solving(
+        task.problem_type or problem, path=task.path, code=task.code, **options, **settings
+    )
 
 
 def _go_on(task: Task, **options: Any) -> Solving:
     device = {k: v for k, v in task.settings.items() if k == "device"}
-    options |= {"problem": task.kind, "trust": task.trust}
+    options |= {"problem": task.problem_type, "trust": task.trust}
     return resuming(task.path, **options, **device)
 
 
@@ -198,7 +197,3 @@ def _can_go_on(path: Path) -> bool:
         load_checkpoint(RunDirectory.open(path))
         return True
     return False
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

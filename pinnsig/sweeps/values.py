@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.settings import Settings
+from pinnsig.run.settings import GivenSettings
 
 DIGITS = 12  # of the numbers of a range, so that 0.1:0.3:3 holds 0.2 and not its neighbour
 MOST_VALUES = 100_000  # of a range
 _PARAMETER = re.compile(r"\s*[A-Za-z_]\w*\s*=")
 _RANGE = re.compile(r"(log:)?([^:]+):([^:]+):([^:]+)")
 
-TYPES = {setting.name: setting.type for setting in fields(Settings)}
+TYPES = {setting.name: setting.type for setting in fields(GivenSettings)}
 
 
 def split(name: str, text: str) -> list[str]:
@@ -88,7 +88,7 @@ def _read(name: str, text: str) -> Iterable[Any]:
     kind = TYPES.get(name)
     if name.startswith("weight.") or kind in (float, float | None):
         return _numbers(name, text, float)
-    if kind is int:
+    if kind in (int, int | None):
         return _numbers(name, text, int)
     if kind is bool:
         return [_yes_or_no(name, text)]

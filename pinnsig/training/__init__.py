@@ -1,6 +1,6 @@
 """Training: phases of optimisers on an objective, with all that is kept, watched and resumed."""
 
-from pinnsig.training.answers import Asked, evaluate_alone
+from pinnsig.training.answers import EvaluationRequest, evaluate_alone
 from pinnsig.training.limits import Clock, Limits
 from pinnsig.training.phase import Phase
 from pinnsig.training.points import Draw, DrawInside, Fresh, NewPoints, ResidualBased
@@ -29,10 +29,10 @@ __all__ = [
     "LOSS_REACHED",
     "NON_FINITE",
     "TIME_LIMIT",
-    "Asked",
     "Clock",
     "Draw",
     "DrawInside",
+    "EvaluationRequest",
     "Fresh",
     "Limits",
     "NewPoints",

@@ -23,14 +23,14 @@ from pinnsig.optim import (
 )
 from pinnsig.training.limits import Budget
 
-Asked = tuple[Objective, Weights]
+EvaluationRequest = tuple[Objective, Weights]
 """A loss and gradient that is wanted: whoever drives the training evaluates it, perhaps together
 with those of other runs."""
 
-Evaluating = Generator[Asked, Evaluation, Any]
+Evaluating = Generator[EvaluationRequest, Evaluation, Any]
 
 
-def evaluate_alone(asked: Asked) -> Evaluation:
+def evaluate_alone(asked: EvaluationRequest) -> Evaluation:
     """Return the evaluation that is asked for, by itself."""
     objective, weights = asked
     return objective.evaluate(weights)
@@ -99,7 +99,7 @@ class Answers:
         shapes = tuple(parameter.shape for parameter in self.objective.flat.parameters)
         return Layout(shapes, self.objective.rows, dtype or values.dtype, values.device)
 
-    def iterate(self, steps: Steps) -> Generator[Asked, Evaluation, Step]:
+    def iterate(self, steps: Steps) -> Generator[EvaluationRequest, Evaluation, Step]:
         """Drive one iteration of an optimiser to its end."""
         reply: Any = None
         while True:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import torch
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.optim import FirstOrder, Optimizer, Schedule
+from pinnsig.optim import Optimizer, Schedule
 from pinnsig.training.points import NewPoints
 
 
@@ -14,7 +14,7 @@ class Phase:
     """One optimiser for a number of iterations.
 
     Args:
-        optimizer: one of ours; a `torch.optim` one is refused.
+        optimizer: one of ours; `TorchOptimizer` makes one of PyTorch's.
         iterations: at most so many of the optimiser's iterations.
         max_evaluations: at most so many evaluations of loss and gradient; None means no limit.
         max_seconds: no evaluation begins later than this after the phase's start.
@@ -46,13 +46,23 @@ class Phase:
         if not isinstance(self.optimizer, Optimizer):
             raise TypeError(
                 f"a phase needs an optimiser of pinnsig.optim, not "
-                f"{type(self.optimizer).__name__}: use Adam(...) or LBFGS(...)"
+                f"{type(self.optimizer).__name__}: use Adam(...), or TorchOptimizer(...)"
             )
         name = self.optimizer.name
         for what, count in (("iterations", self.iterations), ("evaluations", self.max_evaluations)):
             if count is not None and count < 0:
                 raise SettingsError(f"{name}: {count} {what} cannot be")
-        if self.schedule != Schedule() and not isinstance(self.optimizer, FirstOrder):
-            raise SettingsError(f"{name} has no learning rate: it takes no schedule or warm-up")
+        self.check_schedule()
         if self.every and self.new_points is None:
             raise SettingsError(f"{name}: every = {self.every} says when, points = fresh says how")
+
+    def check_schedule(self) -> None:
+        """Refuse a schedule where the optimiser has no learning rate.
+
+        Raises:
+            SettingsError: it has none.
+        """
+        if self.schedule != Schedule() and not self.optimizer.scheduled:
+            raise SettingsError(
+                f"{self.optimizer.name} has no learning rate: it takes no schedule or warm-up"
+            )

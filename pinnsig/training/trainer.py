@@ -9,8 +9,8 @@ from typing import Any
 
 from pinnsig.core.errors import TrainingError
 from pinnsig.objective import Evaluation, Objective
-from pinnsig.optim import LIMIT, FirstOrder, drive
-from pinnsig.training.answers import Answers, Asked, Best, evaluate_alone, given_loss
+from pinnsig.optim import LIMIT, drive
+from pinnsig.training.answers import Answers, Best, EvaluationRequest, evaluate_alone, given_loss
 from pinnsig.training.limits import Budget, Clock, Limits
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
@@ -105,6 +105,7 @@ class Trainer:
         for phase in self.phases:
             dtype = phase.dtype or dtype
             notice = phase.optimizer.prepare(self.answers.layout(dtype))
+            phase.check_schedule()
             if notice is not None and notice not in found:
                 found.append(notice)
         return found
@@ -134,7 +135,9 @@ class Trainer:
         """Run all phases, or those that are left after `load`; see `training`."""
         return drive(self.training(first), evaluate_alone)
 
-    def training(self, first: Record | None = None) -> Generator[Asked, Evaluation, Outcome]:
+    def training(
+        self, first: Record | None = None
+    ) -> Generator[EvaluationRequest, Evaluation, Outcome]:
         """The same as a generator that asks for each loss and gradient.
 
         Args:
@@ -209,7 +212,9 @@ class Trainer:
                 phase.optimizer.inherit(previous, self.objective.flat.values)
         self.reports.append(PhaseReport(phase.optimizer.name))
 
-    def _run_phase(self, phase: Phase, report: PhaseReport) -> Generator[Asked, Evaluation, None]:
+    def _run_phase(
+        self, phase: Phase, report: PhaseReport
+    ) -> Generator[EvaluationRequest, Evaluation, None]:
         """Iterate until there is a reason to stop."""
         begun = self.clock() - report.seconds
         before = self.objective.evaluations - report.evaluations
@@ -254,7 +259,7 @@ class Trainer:
 
     def _prepare(self, phase: Phase, iteration: int) -> None:
         """What changes between iterations of a phase."""
-        if isinstance(phase.optimizer, FirstOrder):
+        if phase.optimizer.scheduled:
             phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
         now = [len(self.reports), iteration]
         if now == self.prepared:  # a limit ended training then and there, and it goes on

@@ -1,5 +1,8 @@
 import pytest
 
+from pinnsig.cli import reproducing
+from pinnsig.core.errors import FigureError
+from pinnsig.core.registry import Registry
 from pinnsig.paper import FIGURES
 from tests.conftest import Cli
 
@@ -26,9 +29,8 @@ def test_json(cli: Cli, tmp_path):
 
 
 def test_all(cli: Cli, tmp_path, monkeypatch):
-    for name in list(FIGURES):
-        if name not in ("fixed-gain", "convergence"):
-            monkeypatch.delitem(FIGURES, name)
+    two = {name: FIGURES[name] for name in ("fixed-gain", "convergence")}
+    monkeypatch.setattr(reproducing, "FIGURES", Registry("figure", FigureError, two))
     records = cli("paper", "all", "--out", tmp_path, "--json").json()
     assert [record["name"] for record in records] == ["fixed-gain", "convergence"]
 

@@ -280,10 +280,10 @@ def test_a_cache_that_cannot_be_written_is_done_without(cache: Path, fault: str,
 
     write = module.write_whole
 
-    def refuse(path: Path, data: bytes) -> Path:
+    def refuse(path: Path, data: bytes, private: bool = False) -> Path:
         if path.parent == cache:
             raise OSError(28, fault, str(path))
-        return write(path, data)
+        return write(path, data, private=private)
 
     monkeypatch.setattr(module, "write_whole", refuse)
     assert answer() == 42

@@ -7,7 +7,7 @@ from pinnsig.activations import Tanh, parse_activation
 from pinnsig.core.errors import SettingsError
 from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, choose_engine
 from pinnsig.initializers import EdgeOfChaos, Xavier
-from pinnsig.model.fields import fields_at, record
+from pinnsig.model.fields import fields_at, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.problem import Box, Problem
 
@@ -120,7 +120,7 @@ class OnlyX(Problem):
 def test_fault_a2_a_partial_in_an_unused_coordinate_is_zero(engine):
     problem, net = OnlyX(), network(1)
     points = torch.rand(4, 2, dtype=torch.float64)
-    plan, _ = record(problem, lambda fields, at: fields["u"].t.value, points)
+    plan, _ = trace_partials(problem, lambda fields, at: fields["u"].t.value, points)
     fields, _ = fields_at(problem, net, engine, points, plan)
     assert torch.equal(fields["u"].t.value, torch.zeros(4, dtype=torch.float64))
 
@@ -144,7 +144,7 @@ class Embedded(Problem):
 def test_ansatz_and_features_match_autograd_through_everything(engine):
     problem, net = Embedded(), network(4)
     points = torch.rand(5, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    plan, _ = record(problem, lambda f, at: problem.residual(f["u"]).value, points)
+    plan, _ = trace_partials(problem, lambda f, at: problem.residual(f["u"]).value, points)
     fields, _ = fields_at(problem, net, engine, points, plan)
     found = problem.residual(fields["u"]).value
 
@@ -182,7 +182,7 @@ class Streamfunction(Problem):
 def test_a_stream_function_is_free_of_divergence():
     problem, net = Streamfunction(), network(2)
     points = torch.rand(6, 2, dtype=torch.float64)
-    plan, _ = record(problem, lambda f, at: problem.residual(f["u"], f["v"]).value, points)
+    plan, _ = trace_partials(problem, lambda f, at: problem.residual(f["u"], f["v"]).value, points)
     assert str(plan) == "{1, x, y, xy}"
     fields, _ = fields_at(problem, net, JetsEngine(), points, plan)
     assert problem.residual(fields["u"], fields["v"]).value.abs().max() < 1e-14

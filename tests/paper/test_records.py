@@ -1,10 +1,12 @@
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pinnsig.core.errors import FigureError
-from pinnsig.paper import find_figure, last_record, reproduce
+from pinnsig.paper import find_figure, last_record, pinn_scales, reproduce
 from tests.conftest import strict_json
 
 
@@ -44,3 +46,21 @@ def test_bad_files_and_presets(tmp_path):
     (tmp_path / "convergence" / "quick.json").write_text("[]")
     with pytest.raises(FigureError, match="damaged"):
         last_record("convergence", tmp_path)
+
+
+class AskedError(Exception):
+    """Raised in the place of hours of training."""
+
+
+@pytest.mark.parametrize(
+    ("given", "place"), [({"out": Path("mine")}, "mine/sweeps"), ({}, "runs/sweeps")]
+)
+def test_sweeps_go_where_figures_go(monkeypatch, given, place):
+    def sweep(name: str, preset: str, seeds: range, out: Path, **options: Any) -> None:
+        assert (name, preset, seeds, options) == ("burgers-scale", "quick", range(2, 5), {})
+        assert out == Path(place) / "burgers-scale-quick-seed2"
+        raise AskedError
+
+    monkeypatch.setattr(pinn_scales, "run_scale_sweep", sweep)
+    with pytest.raises(AskedError):
+        reproduce(find_figure("burgers-scale"), "quick", seed=2, **given)

@@ -9,8 +9,10 @@ import torch
 from safetensors import safe_open
 
 from pinnsig.core.errors import RunError
+from pinnsig.core.json import dumps
 from pinnsig.run import directory as runs_module
-from pinnsig.run.directory import RunDirectory, dumps, environment
+from pinnsig.run.directory import RunDirectory
+from pinnsig.run.environment import environment
 
 
 def test_runs_of_one_second_get_directories_of_their_own(

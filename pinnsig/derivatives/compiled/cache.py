@@ -15,6 +15,8 @@ import tempfile
 from functools import cached_property
 from pathlib import Path
 
+from pinnsig.core.files import write_whole
+
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -54,10 +56,10 @@ class LibraryCache:
         name = f"{key}-{hashlib.sha256(data).hexdigest()}.so"
         if self.folder is not None:
             try:
-                return ctypes.CDLL(str(write_whole(self.folder / name, data)))
+                return ctypes.CDLL(str(write_whole(self.folder / name, data, private=True)))
             except OSError as error:  # full, read-only, or nothing there may be executed
                 self._refuse(error)
-        return ctypes.CDLL(str(write_whole(self._private / name, data)))
+        return ctypes.CDLL(str(write_whole(self._private / name, data, private=True)))
 
     def _refuse(self, error: OSError) -> None:
         where = f"{error.filename}: {error.strerror}" if error.strerror else str(error)
@@ -146,20 +148,6 @@ def _is_own_group(number: int) -> bool:
     except KeyError:
         return False
     return group.gr_name == user and set(group.gr_mem) <= {user}
-
-
-def write_whole(path: Path, data: bytes) -> Path:
-    """Write a file so that it is there as a whole or not at all; returns its path."""
-    handle, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(part).replace(path)
-    finally:
-        Path(part).unlink(missing_ok=True)
-    return path
 
 
 def is_whole(path: Path) -> bool:

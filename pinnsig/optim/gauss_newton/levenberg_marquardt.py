@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Generator
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,8 +52,8 @@ class LM(Optimizer):
         SettingsError: a setting out of its range.
     """
 
-    name: ClassVar[str] = "lm"
-    precise: ClassVar[bool] = True
+    name = "lm"
+    precise = True
 
     def __init__(
         self,

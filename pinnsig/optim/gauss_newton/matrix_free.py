@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Generator
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,8 +44,8 @@ class GaussNewtonCG(Optimizer):
         SettingsError: a setting out of its range.
     """
 
-    name: ClassVar[str] = "gncg"
-    precise: ClassVar[bool] = True
+    name = "gncg"
+    precise = True
 
     def __init__(
         self,

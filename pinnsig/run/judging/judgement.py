@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import torch
 
+from pinnsig.core.errors import one_line
 from pinnsig.objective import Objective
 from pinnsig.run.judging.baseline import constant_loss, private, zero_loss
 from pinnsig.run.judging.coefficients import Learned, learned_coefficients
@@ -59,8 +60,7 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
             with torch.random.fork_rng(devices=()):
                 return call()
         except Exception as error:  # the problem's own code, memory, a matrix: the run is done
-            reason = str(error).splitlines()[0] if str(error) else "no message"
-            found.failures.append(f"{what} could not be had: {type(error).__name__}: {reason}")
+            found.failures.append(f"{what} could not be had: {one_line(error)}")
             return None
 
     def copied() -> Objective:

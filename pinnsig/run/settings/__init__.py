@@ -3,7 +3,7 @@
 from pinnsig.run.settings.files import ADDED, read_config, read_table
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phase_table
 from pinnsig.run.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
-from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
+from pinnsig.run.settings.run import COUNTS, GivenSettings, Settings, check_settings, hidden_weights
 
 __all__ = [
     "ADDED",
@@ -12,6 +12,7 @@ __all__ = [
     "PAPER_POINTS",
     "PRESETS",
     "PURPOSES",
+    "GivenSettings",
     "PhaseSettings",
     "Settings",
     "check_settings",

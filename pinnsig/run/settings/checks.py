@@ -122,13 +122,13 @@ def setting(check: Check, help: str, default: Any = None, metavar: str | None = 
     return field(default=default, metadata=data)
 
 
-def check_fields(kind: type, given: Mapping[str, Any], what: str = "setting") -> dict[str, Any]:
+def check_fields(cls: type, given: Mapping[str, Any], what: str = "setting") -> dict[str, Any]:
     """Check names and values against a dataclass made of `setting`s; None means not given.
 
     Raises:
         SettingsError: an unknown name, or a value of the wrong type or out of range.
     """
-    known = {f.name: f for f in fields(kind)}
+    known = {f.name: f for f in fields(cls)}
     for name in given:
         if name not in known:
             raise SettingsError(unknown(what, name, known))

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pinnsig.core.errors import SettingsError
+from pinnsig.core.errors import SettingsError, first_line
 from pinnsig.core.paths import nests_too_deep, user_path
 from pinnsig.run.settings.run import check_settings
 
@@ -41,7 +41,7 @@ def read_table(path: str | Path) -> dict[str, Any]:
     try:
         data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise SettingsError(f"{path} is not valid {kind}: {str(error).splitlines()[0]}") from None
+        raise SettingsError(f"{path} is not valid {kind}: {first_line(error)}") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, lists without end
         raise SettingsError(f"{path} is not valid {kind}: it goes beyond all measure") from None
     if nests_too_deep(data):

@@ -12,8 +12,9 @@ from typing import Any
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import SettingsError
 from pinnsig.core.registry import unknown
-from pinnsig.optim import OPTIMIZERS, SCHEDULES
+from pinnsig.optim import OPTIMIZERS, SCHEDULES, TORCH_OPTIMIZERS
 from pinnsig.run.settings.checks import check_fields, entry, integer, number, setting, table, word
+from pinnsig.run.settings.optimizers import optimizer_name, torch_options
 
 POINTS = ("fresh", "rad", "rar-d")
 
@@ -26,7 +27,7 @@ class PhaseSettings:
         options: keywords of the optimiser's class.
     """
 
-    optimizer: str = setting(entry(OPTIMIZERS), ", ".join(OPTIMIZERS))
+    optimizer: str = setting(optimizer_name, f"{', '.join(OPTIMIZERS)}, torch.NAME")
     iterations: int = setting(integer(0), "iterations at most")
     lr: float | None = setting(
         number(above=0.0), "learning rate  [the run's; muon's is 50 times that]"
@@ -93,7 +94,11 @@ def phase_table(phase: PhaseSettings) -> dict[str, Any]:
 
 
 def _options(optimizer: str, given: Mapping[str, Any], common: set[str]) -> dict[str, Any]:
-    """Keywords of the optimiser's class, checked against its signature."""
+    """Return keywords of the optimiser's class, checked against its signature."""
+    if optimizer in TORCH_OPTIMIZERS:
+        return torch_options(optimizer, given)
+    if optimizer not in OPTIMIZERS:  # a function, or a class from Python: it says what it takes
+        return dict(given)
     known = inspect.signature(OPTIMIZERS[optimizer]).parameters
     found = {}
     for key, value in given.items():

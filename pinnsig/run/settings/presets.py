@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pinnsig.activations import build_activation
+from pinnsig.calibration import suited_learning_rate
 from pinnsig.core.devices import choose_device
 from pinnsig.core.errors import SettingsError
 from pinnsig.networks import usual_settings
@@ -73,6 +75,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     """Fill in what was not given, from the preset.
 
     Raises:
+        ActivationError: there is no such activation.
         SettingsError: see `check_settings`; no problem is named, or phases and their counts both.
         DeviceError: see `choose_device`.
     """
@@ -84,6 +87,11 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         raise SettingsError(
             f"{counts[0]} = {checked[counts[0]]} and phases cannot both be given: "
             "each phase has its own number of iterations"
+        )
+    if checked.get("phases") and checked.get("optimizer", "adam") != "adam":
+        raise SettingsError(
+            f"optimizer = {checked['optimizer']} and phases cannot both be given: each phase has "
+            "its own optimiser"
         )
     preset = checked.get("preset") or DEFAULT_PRESET
     usual = dict(PRESETS[preset])
@@ -102,5 +110,8 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
     merged = {**usual, **checked, "preset": preset}
-    device = choose_device(name, merged["dtype"])
-    return Settings(**{**merged, "device": str(device)})
+    merged["device"] = str(choose_device(name, merged["dtype"]))
+    if "lr" not in merged:
+        act, scale = (merged.get(name, getattr(Settings, name)) for name in ("act", "scale"))
+        merged["lr"] = suited_learning_rate(build_activation(act, scale))
+    return Settings(**merged)

@@ -6,7 +6,7 @@ The same names serve the command line (`--scale 1.3`), configuration files (`sca
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pinnsig.core.devices import DTYPES
@@ -25,6 +25,7 @@ from pinnsig.run.settings.checks import (
     word,
     yes_or_no,
 )  # fmt: skip
+from pinnsig.run.settings.optimizers import optimizer_name
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phases
 from pinnsig.training.weighting import WEIGHTINGS
 
@@ -40,11 +41,11 @@ def hidden_weights(depth: int, width: int) -> int:
     return depth * width**2
 
 
-@dataclass(frozen=True)
-class Settings:
-    """All settings of one run; None means that a preset or a rule decides (see `resolve`)."""
+@dataclass(frozen=True, kw_only=True)
+class GivenSettings:
+    """All settings of one run as they are given; None means that a preset or a rule decides."""
 
-    problem: str = setting(word(), "a registered problem, or a file such as my_pde.py")
+    problem: str | None = setting(word(), "a registered problem, or a file such as my_pde.py")
     act: str = setting(word(), "activation: a name or an expression", "tanh", "EXPR")
     scale: float = setting(number(above=0.0), "activation scale a in a f(x)", 1.0)
     init: str = setting(
@@ -71,14 +72,20 @@ class Settings:
         "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
         "no",
     )
-    adam: int = setting(integer(0), "Adam iterations  [preset]")
-    lbfgs: int = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
-    broyden: int = setting(
+    optimizer: str = setting(
+        optimizer_name,
+        "the first phase's optimiser: adam, adamw, radam, muon, or PyTorch's: torch.NAdam",
+        "adam",
+        "NAME",
+    )
+    adam: int | None = setting(integer(0), "Adam iterations, or those of --optimizer  [preset]")
+    lbfgs: int | None = setting(integer(0), "L-BFGS iterations, after Adam  [preset]")
+    broyden: int | None = setting(
         integer(0),
         "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
         "large  [preset; 0 where adam and lbfgs are given]",
     )
-    lr: float = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega; else 1e-3]")
+    lr: float | None = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega; else 1e-3]")
     phases: list[dict[str, Any]] = setting(
         phases,
         "in place of these, as often as there are phases: adam:600,lr=1e-3 "
@@ -86,9 +93,9 @@ class Settings:
         [],
         "PHASE",
     )
-    collocation: int = setting(integer(1), "collocation points  [preset]")
-    initial: int = setting(integer(0), "initial points  [preset]")
-    boundary: int = setting(integer(0), "boundary points in all, over all faces  [preset]")
+    collocation: int | None = setting(integer(1), "collocation points  [preset]")
+    initial: int | None = setting(integer(0), "initial points  [preset]")
+    boundary: int | None = setting(integer(0), "boundary points in all, over all faces  [preset]")
     sampler: str = setting(word(), "lhs, uniform, sobol, halton or grid", "lhs")
     set: dict[str, Any] = setting(table, "a coefficient of the problem", {}, "NAME=VALUE")
     weight: dict[str, float] = setting(
@@ -104,7 +111,7 @@ class Settings:
     deterministic: bool = setting(
         yes_or_no, "gradients the same bit for bit every time, on a GPU too", False
     )
-    preset: str = setting(
+    preset: str | None = setting(
         word("quick", "accurate", "paper"),
         "quick: right in a minute; accurate: as far as --max-seconds goes; paper: the paper's  "
         "[quick]",
@@ -137,12 +144,28 @@ class Settings:
     )
 
     def as_dict(self) -> dict[str, Any]:
-        """Every setting by name."""
+        """Return every setting by name."""
         return dataclasses.asdict(self)
 
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(GivenSettings):
+    """All settings of one run, after `resolve`: nothing is left for a preset to decide.
+
+    The device is one that is there. `adam`, `lbfgs` and `broyden` are None where there are phases,
+    `p` and `sigma_b` where the initialiser has its own.
+    """
+
+    problem: str = field()
+    lr: float = field()
+    collocation: int = field()
+    initial: int = field()
+    boundary: int = field()
+    preset: str = field()
+
     def phase_list(self) -> list[PhaseSettings]:
-        """The phases: as given, or Adam, L-BFGS, and self-scaled Broyden where it has any."""
-        short = [f"adam:{self.adam}", f"lbfgs:{self.lbfgs}"]
+        """Return the phases: as given, or Adam, L-BFGS and, with a count, self-scaled Broyden."""
+        short = [f"{self.optimizer}:{self.adam}", f"lbfgs:{self.lbfgs}"]
         if self.broyden:
             short.append(f"ssbroyden:{self.broyden},points=rad,every={REDRAW}")
         return [parse_phase(phase) for phase in self.phases or short]
@@ -155,6 +178,6 @@ def check_settings(given: Mapping[str, Any], source: str = "") -> dict[str, Any]
         SettingsError: an unknown name, or a value of the wrong type or out of range.
     """
     try:
-        return check_fields(Settings, given)
+        return check_fields(GivenSettings, given)
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}" if source else str(error)) from None
