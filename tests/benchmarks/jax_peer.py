@@ -29,7 +29,39 @@ def _ffnn(weights: Weights, x: Any) -> Any:
     return _linear(weights, f"layers.{last}", x)
 
 
-FORWARDS: dict[str, Forward] = {"ffnn": _ffnn}
+def _count(weights: Weights, name: str) -> int:
+    """Return how many layers are called `name.0`, `name.1`, ..."""
+    return sum(key.startswith(f"{name}.") and key.endswith(".weight") for key in weights)
+
+
+def _modified_mlp(weights: Weights, x: Any) -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    u, v = (jnp.tanh(_linear(weights, name, x)) for name in ("u", "v"))
+    for i in range(_count(weights, "layers")):
+        z = jnp.tanh(_linear(weights, f"layers.{i}", x))
+        x = (1 - z) * u + z * v
+    return _linear(weights, "last", x)
+
+
+def _pirate(weights: Weights, x: Any) -> Any:
+    import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
+
+    x = jnp.sin(weights["features.weight"] @ x + weights["features.phase"])
+    u, v = (jnp.tanh(_linear(weights, name, x)) for name in ("u", "v"))
+    for block in range(sum(key.startswith("gates.") for key in weights)):
+        size = _count(weights, f"blocks.{block}")
+        z = x
+        for i in range(size):
+            z = jnp.tanh(_linear(weights, f"blocks.{block}.{i}", z))
+            if i < size - 1:
+                z = (1 - z) * u + z * v
+        gate = weights[f"gates.{block}"]
+        x = gate * z + (1 - gate) * x
+    return _linear(weights, "last", x)
+
+
+FORWARDS: dict[str, Forward] = {"ffnn": _ffnn, "modified-mlp": _modified_mlp, "pirate": _pirate}
 """By our networks' names."""
 
 
@@ -57,12 +89,13 @@ def evaluation(
 
     forward = FORWARDS[name]
     weights = {k: jnp.asarray(p.detach().numpy()) for k, p in network.named_parameters()}
+    fixed = {k: jnp.asarray(b.numpy()) for k, b in network.named_buffers()}
     place = {k: jnp.asarray(p.numpy()) for k, p in points.items()}
     given = {k: jnp.asarray(v.numpy()[:, 0]) for k, v in values.items()}
 
     def loss(weights: Weights) -> Any:
         def u(point: Any) -> Any:
-            return forward(weights, point)[0]
+            return forward({**weights, **fixed}, point)[0]
 
         def residual(point: Any) -> Any:
             along_x, along_t = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])

@@ -1,6 +1,6 @@
 """Times our loss and gradient against other PINN packages: one network, one set of points.
 
-python tests/benchmarks/peers.py [--size small|paper] [--network ffnn] [--repeats 9]
+python tests/benchmarks/peers.py [--size small|medium|paper] [--network ffnn] [--repeats 9]
 
 Every contender gets our initial weights and our points of Burgers' equation, and computes the sum
 of the mean squares of residual, initial and boundary condition and its gradient, in float32, by
@@ -56,6 +56,7 @@ class Size:
 
 
 SIZES = {
+    "medium": Size(3, 64, Counts(2540, 160, 80), row=5),
     "small": Size(3, 20, Counts(2540, 160, 80), row=10),
     "paper": Size(50, 64, Counts(20_000, 1000, 1000), row=1),
 }
@@ -184,6 +185,7 @@ CONTENDERS: dict[str, tuple[str, Callable[[Size], Evaluate]]] = {
 def _start(size: Size) -> tuple[Objective, nn.Module, Mapping[str, Sites]]:
     """Our objective at its initial weights, its network, and the points that all share."""
     shape = {"depth": size.depth, "width": size.width, "dtype": "float32", "device": "cpu"}
+    shape["network"] = size.network
     settings = resolve({"problem": "burgers", **shape})
     parts = build(settings)
     sites = draw_sites(parts.problem, size.counts, "lhs", seed=0)
