@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import check_coordinates
+from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 
 TIME_NAMES = ("t", "tau", "time")
 
@@ -99,30 +99,27 @@ class Box:
             raise ProblemError("on=() names no face: write 'x', 'x-' or ('x-', 'y+')")
         return tuple(dict.fromkeys(found))
 
-    def place(self, unit: NDArray[np.float64], face: Face | None = None) -> NDArray[np.float64]:
+    def place(self, unit: UnitArray, face: Face | None = None) -> PointArray:
         """Map points of the unit cube into the box, or onto one of its faces.
 
         Args:
-            unit: shape (N, dimensions), or (N, dimensions - 1) for a face.
+            unit: as many axes as the box has coordinates, one fewer for a face.
             face: where to put the points; None means the interior.
-
-        Returns:
-            Points of shape (N, dimensions).
         """
         if face is not None:
             unit = np.insert(unit, self.names.index(face.coordinate), float(face.upper), axis=1)
         # written so that 0 and 1 give the ends exactly; rounding alone could leave a thin box
         return np.clip(self.lower * (1.0 - unit) + self.upper * unit, self.lower, self.upper)
 
-    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which of the points, shape (N, dimensions), lie in the closed box; shape (N,)."""
+    def contains(self, points: PointArray) -> MaskArray:
+        """Return which of the points lie in the closed box."""
         return np.all((points >= self.lower) & (points <= self.upper), axis=1)
 
-    def describe_outside(self, points: NDArray[np.float64], units: bool = False) -> str | None:
+    def describe_outside(self, points: PointArray, units: bool = False) -> str | None:
         """Say how many of the points lie outside, and where; None if none does.
 
         Args:
-            points: shape (N, dimensions).
+            points: which may lie anywhere.
             units: whether to say that another unit would put all of them inside.
         """
         room = ROUNDING * (self.upper - self.lower)
@@ -153,7 +150,7 @@ class Box:
                 found[name] = whole / step if math.isfinite(step) and whole > 0 else 0.0
         return found
 
-    def _other_unit(self, values: NDArray[np.float64], name: str) -> float:
+    def _other_unit(self, values: ColumnArray, name: str) -> float:
         """The factor that puts all values inside, where they fill a tenth of the interval, or 0."""
         low, high = self.interval(name)
         for factor in TIME_FACTORS if name == self.time else FACTORS:

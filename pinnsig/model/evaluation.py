@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.stats import qmc
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
+from pinnsig.core.types import AxisArray, Column, ColumnArray, GridArray
 from pinnsig.model.fields import guarded
 from pinnsig.model.model import Model
 from pinnsig.problem import Problem
 from pinnsig.problem.condition import real_tensor
-
-Array = NDArray[np.float64]
 
 # points per coordinate, by number of coordinates; time gets about half of space's
 POINTS = {1: 1001, 2: 201, 3: 41, 4: 17}
@@ -32,21 +30,21 @@ class Comparison:
     Attributes:
         field: its name.
         axes: the grid's points along each coordinate, in the domain's order; of scattered points,
-            their coordinates, each of shape (N,).
-        prediction: shape (len(axis), ...) over all axes, or (N,).
-        reference: the solution there, same shape; None where the problem has none of this field.
+            their coordinates.
+        prediction: at every point, a dimension for each of the grid's axes.
+        reference: the solution there; None where the problem has none of this field.
         scattered: whether the points are scattered.
     """
 
     field: str
-    axes: dict[str, Array]
-    prediction: Array
-    reference: Array | None
+    axes: dict[str, AxisArray]
+    prediction: GridArray
+    reference: GridArray | None
     scattered: bool = False
 
     @property
-    def error(self) -> Array | None:
-        """Absolute error, same shape."""
+    def error(self) -> GridArray | None:
+        """Absolute error."""
         return None if self.reference is None else np.abs(self.prediction - self.reference)
 
     @property
@@ -60,13 +58,13 @@ class Comparison:
         return None if self.error is None else float(self.error.max())
 
 
-def evaluation_axes(problem: Problem) -> dict[str, Array]:
+def evaluation_axes(problem: Problem) -> dict[str, AxisArray]:
     """Return regular grid axes over a domain of few coordinates, ends included."""
     points = POINTS[problem.domain.dimensions]
     return {name: _axis(problem, name, points) for name in problem.domain.names}
 
 
-def scattered_points(problem: Problem) -> dict[str, Array]:
+def scattered_points(problem: Problem) -> dict[str, ColumnArray]:
     """Return points that fill the domain evenly, by coordinate; always the same.
 
     Source: scrambled Sobol points (Owen 1998), or uniform ones in more dimensions than those have.
@@ -81,17 +79,17 @@ def scattered_points(problem: Problem) -> dict[str, Array]:
     return dict(zip(problem.domain.names, problem.domain.place(unit).T, strict=True))
 
 
-def fine_axis(problem: Problem, name: str) -> Array:
+def fine_axis(problem: Problem, name: str) -> AxisArray:
     """Return points along one coordinate, as many as there are with two."""
     return _axis(problem, name, POINTS[2])
 
 
-def _axis(problem: Problem, name: str, points: int) -> Array:
+def _axis(problem: Problem, name: str, points: int) -> AxisArray:
     count = (points + 1) // 2 if name == problem.domain.time else points
     return np.linspace(*problem.domain.interval(name), count)
 
 
-def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, Comparison]:
+def compare(model: Model, axes: Mapping[str, AxisArray] | None = None) -> dict[str, Comparison]:
     """Return every field of a model beside the problem's solution, if it has one.
 
     Args:
@@ -124,8 +122,8 @@ def compare(model: Model, axes: Mapping[str, Array] | None = None) -> dict[str, 
     }
 
 
-def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the problem's solution at float64 points of shape (N,), by the fields that have one.
+def reference_values(problem: Problem, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the problem's solution at float64 points, by the fields that have one.
 
     `solution` may give some fields only, in a dict, or None in the place of others. It is the
     solution at the true values of learned coefficients (`Coefficient(true=...)`): where a field
@@ -145,7 +143,7 @@ def reference_values(problem: Problem, columns: Mapping[str, Tensor]) -> dict[st
     unknown = any(math.isnan(value) for value in true.values())
     what = f"{type(problem).__name__}.solution"
     shape = next(iter(columns.values())).shape
-    checked: dict[str, Tensor] = {}
+    checked: dict[str, Column] = {}
     for field, values in _by_field(found, problem.fields, what).items():
         if not isinstance(values, Tensor) or values.is_complex():
             kind = values.dtype if isinstance(values, Tensor) else type(values).__name__

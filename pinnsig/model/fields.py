@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from pinnsig.core.errors import PinnsigError, ProblemError, one_line
+from pinnsig.core.types import Inputs, Points, Table
 from pinnsig.derivatives.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
@@ -94,8 +95,8 @@ def input_count(problem: Problem) -> int:
     return guarded(problem, "features", lambda: network_inputs(problem, points)).shape[1]
 
 
-def network_inputs(problem: Problem, points: Tensor) -> Tensor:
-    """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
+def network_inputs(problem: Problem, points: Points) -> Inputs:
+    """Return the network's inputs at points."""
     features = features_of(problem)
     if features is None:
         return points
@@ -103,17 +104,17 @@ def network_inputs(problem: Problem, points: Tensor) -> Tensor:
 
 
 def fields_at(
-    problem: Problem, network: nn.Module, engine: Engine, points: Tensor, plan: Plan
+    problem: Problem, network: nn.Module, engine: Engine, points: Points, plan: Plan
 ) -> tuple[dict[str, Jet], dict[str, Jet]]:
-    """The fields and the coordinates at points of shape (N, dimensions), as jets by name."""
+    """Return the fields and the coordinates at points, as jets by name."""
     table = engine.partials(network, features_of(problem), points, plan)
     return fields_from(problem, table, points, plan)
 
 
 def fields_from(
-    problem: Problem, table: Tensor, points: Tensor, plan: Plan
+    problem: Problem, table: Table, points: Points, plan: Plan
 ) -> tuple[dict[str, Jet], dict[str, Jet]]:
-    """The same from the network's outputs, shape (K, N, outputs)."""
+    """Return the same from the partials of the network's outputs."""
     coordinates = _coordinates(problem, points)
     return fields_of(problem, output_jets(table, plan), coordinates), coordinates
 
@@ -121,7 +122,7 @@ def fields_from(
 def trace_partials(
     problem: Problem,
     expression: Expression,
-    points: Tensor,
+    points: Points,
     *,
     ansatz: bool = True,
     what: str = "expression",
@@ -129,7 +130,7 @@ def trace_partials(
     """Evaluate an expression once on stand-in values and note which partials it reads.
 
     Args:
-        points: a few points, shape (N, dimensions).
+        points: a few of the domain.
         what: what the expression is called if it fails.
         ansatz: note the partials of the network's outputs, below the ansatz; else of the fields.
 
@@ -189,5 +190,5 @@ def _place(error: BaseException) -> str:
     return f", in line {theirs[-1].lineno}: {theirs[-1].line.strip():.80}{hint}"
 
 
-def _coordinates(problem: Problem, points: Tensor) -> dict[str, Jet]:
+def _coordinates(problem: Problem, points: Points) -> dict[str, Jet]:
     return coordinate_jets(problem.domain.names, points)

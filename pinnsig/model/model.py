@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from pinnsig.core.errors import OutsideDomainWarning, ProblemError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.names import parse_quantity
+from pinnsig.core.types import FieldValues, Inputs, Points, Scalar
 from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
 from pinnsig.model.fields import fields_at, fields_from, network_inputs, trace_partials
 from pinnsig.problem import Problem
@@ -47,8 +48,8 @@ class Model(nn.Module):
             {name: nn.Parameter(like.new_zeros(())) for name in self.start}
         )
 
-    def coefficients(self) -> dict[str, Tensor]:
-        """The learned coefficients, each of shape (), differentiable in the parameters."""
+    def coefficients(self) -> dict[str, Scalar]:
+        """Return the learned coefficients, differentiable in the parameters."""
         return {name: b.value(self.unknowns[name]) for name, b in self.bijections.items()}
 
     def coefficient_values(self) -> dict[str, float]:
@@ -60,26 +61,20 @@ class Model(nn.Module):
         return self.problem.bound({name: c.detach() for name, c in self.coefficients().items()})
 
     def fields(
-        self, engine: Engine, points: Tensor, plan: Plan
+        self, engine: Engine, points: Points, plan: Plan
     ) -> tuple[dict[str, Jet], dict[str, Jet]]:
-        """Fields and coordinates at points of shape (N, dimensions), as jets by name."""
+        """Return fields and coordinates at points, as jets by name."""
         return fields_at(self.bound(), self.network, engine, points, plan)
 
-    def forward(self, points: Tensor) -> Tensor:
+    def forward(self, points: Points) -> FieldValues:
         """Return the fields' values at points, with the problem's ansatz.
 
         Differentiable in the weights, the learned coefficients and the points; where the ansatz
         reads derivatives of the network, not in the points.
-
-        Args:
-            points: shape (N, dimensions).
-
-        Returns:
-            Shape (N, fields), in the order of `problem.fields`.
         """
         problem = self.problem.bound(self.coefficients())
 
-        def values(fields: Mapping[str, Jet], at: Mapping[str, Jet]) -> Tensor:
+        def values(fields: Mapping[str, Jet], at: Mapping[str, Jet]) -> FieldValues:
             del at
             return torch.stack([fields[name].value for name in problem.fields], dim=1)
 
@@ -90,8 +85,8 @@ class Model(nn.Module):
         engine = choose_engine("auto", self.network, [plan])
         return values(*fields_at(problem, self.network, engine, points, plan))
 
-    def inputs(self, points: Tensor) -> Tensor:
-        """The network's inputs at points of shape (N, dimensions), shape (N, inputs)."""
+    def inputs(self, points: Points) -> Inputs:
+        """Return the network's inputs at points."""
         return network_inputs(self.bound(), points)
 
     @own_gradients()

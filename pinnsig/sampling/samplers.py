@@ -6,32 +6,31 @@ A sampler's only source of randomness is the numpy generator that it is given.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from pinnsig.core.errors import SamplingError
 from pinnsig.core.registry import Registry
+from pinnsig.core.types import UnitArray
 
 try:
     from pydoe import lhs as _pydoe_lhs
 except ImportError:  # packages of this name came with either spelling
     from pyDOE import lhs as _pydoe_lhs  # pyright: ignore[reportMissingImports]
 
-Array = NDArray[np.float64]
-Sampler = Callable[[int, int, np.random.Generator], Array]
+Sampler = Callable[[int, int, np.random.Generator], UnitArray]
 
 
-def lhs(n: int, dimensions: int, generator: np.random.Generator) -> Array:
+def lhs(n: int, dimensions: int, generator: np.random.Generator) -> UnitArray:
     """Latin hypercube (McKay, Beckman and Conover 1979): one point in each of n equal strata."""
     return _pydoe_lhs(dimensions, samples=n, seed=generator)
 
 
-def uniform(n: int, dimensions: int, generator: np.random.Generator) -> Array:
+def uniform(n: int, dimensions: int, generator: np.random.Generator) -> UnitArray:
     """Independent uniform points."""
     return generator.random((n, dimensions))
 
 
-def sobol(n: int, dimensions: int, generator: np.random.Generator) -> Array:
+def sobol(n: int, dimensions: int, generator: np.random.Generator) -> UnitArray:
     """The first n points of a scrambled Sobol sequence; best balanced where n is a power of 2."""
     # drawn up to a power of 2 and cut, which gives the same points without scipy's warning;
     # `seed` is called `rng` since scipy 1.15, which still takes the old name
@@ -39,13 +38,13 @@ def sobol(n: int, dimensions: int, generator: np.random.Generator) -> Array:
     return sequence.random_base2(max(n - 1, 0).bit_length())[:n]
 
 
-def halton(n: int, dimensions: int, generator: np.random.Generator) -> Array:
+def halton(n: int, dimensions: int, generator: np.random.Generator) -> UnitArray:
     """The first n points of a scrambled Halton sequence."""
     sequence = qmc.Halton(dimensions, seed=generator)  # pyright: ignore[reportCallIssue]
     return sequence.random(n)
 
 
-def grid(n: int, dimensions: int, generator: np.random.Generator) -> Array:
+def grid(n: int, dimensions: int, generator: np.random.Generator) -> UnitArray:
     """Cell centres of the largest regular grid of at most n points; nothing is random in it."""
     del generator
     if dimensions == 0:

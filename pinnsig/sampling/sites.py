@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from pinnsig.core.errors import SamplingError
 from pinnsig.core.memory import require
+from pinnsig.core.types import UnitArray
 from pinnsig.problem import INTERIOR, Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, split_evenly
-from pinnsig.sampling.samplers import Array, sampler_function
+from pinnsig.sampling.samplers import sampler_function
 
 COORDINATE_BYTES = 32
 """Of each coordinate of a point: as drawn, as placed, and in the type that is trained in."""
@@ -94,7 +96,9 @@ def draw_inside(
     return Sites(problem.domain.place(draw(count, problem.domain.dimensions)))
 
 
-def _stream(term: str, sampler: str, seed: int, draw_number: int) -> Callable[[int, int], Array]:
+def _stream(
+    term: str, sampler: str, seed: int, draw_number: int
+) -> Callable[[int, int], UnitArray]:
     """Points of the unit cube from a term's own random stream."""
     function, key = sampler_function(sampler), (draw_number, *term.encode())
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
@@ -157,7 +161,7 @@ def _checked_integer(value: int, what: str, least: int) -> None:
         raise SamplingError(f"{what} {value} cannot be: it must be at least {least}")
 
 
-def _checked_points(points: Array, n: int, dimensions: int, sampler: str) -> Array:
+def _checked_points(points: Any, n: int, dimensions: int, sampler: str) -> UnitArray:
     """A grid may hold fewer points than asked; nothing else may differ."""
     points = np.asarray(points, dtype=np.float64)
     fits = points.ndim == 2 and points.shape[1] == dimensions and (0 < len(points) <= n or n == 0)
