@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from pinnsig.core.errors import DerivativeError, SettingsError
 from pinnsig.core.registry import Registry, unknown
+from pinnsig.core.types import Column, Inputs, InputTable, MemberFlats, Points, Table
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.derivatives.symbols import Symbol, Trace
@@ -17,7 +18,7 @@ from pinnsig.derivatives.tape import Tape
 from pinnsig.networks import Stack
 
 Features = Callable[[Mapping[str, Any]], Sequence[Any]]
-"""Maps coordinates by name, tensors or jets, to the network's inputs, each of shape (N,)."""
+"""Maps coordinates by name, tensors or jets, to the network's inputs, each a column."""
 
 
 class ForwardPass:
@@ -28,25 +29,26 @@ class ForwardPass:
 
     Args:
         weights: all that the network is made of.
-        made: the table, shape (K, N, outputs), differentiable in the weights.
+        made: the table, differentiable in the weights.
 
     Attributes:
-        table: shape (K, N, outputs), a leaf.
+        table: the partials, a leaf.
     """
 
-    def __init__(self, weights: Iterable[Tensor], made: Tensor) -> None:
+    table: Table
+
+    def __init__(self, weights: Iterable[Tensor], made: Table) -> None:
         self.weights, self.made = list(weights), made
         self.table = made.detach().requires_grad_(made.requires_grad)
 
     def add_gradient(
-        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+        self, cotangent: Table, into: MemberFlats, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:
         """Carry a cotangent of the table back, once.
 
         Args:
-            cotangent: shape (K, N, outputs).
-            into: what the gradient in all the network's weights is added to, shape (P',), with
-                members (M, P').
+            cotangent: of the table.
+            into: what the gradient in all the network's weights is added to.
             leaves: what else the network's inputs may depend on.
 
         Returns:
@@ -77,44 +79,44 @@ class Engine(ABC):
 
     @abstractmethod
     def partials(
-        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
-    ) -> Tensor:
+        self, network: nn.Module, features: Features | None, points: Points, plan: Plan
+    ) -> Table:
         """Partials of the network's outputs with respect to the coordinates.
 
         Args:
-            network: maps inputs of shape (N, inputs) to outputs of shape (N, outputs).
+            network: maps inputs to outputs, a row for each point.
             features: the network's inputs from the coordinates; None means the coordinates.
-            points: shape (N, dimensions).
+            points: where.
             plan: the K partials to carry.
 
         Returns:
-            Shape (K, N, outputs), in the order of the plan, differentiable in the weights.
+            The partials in the order of the plan, differentiable in the weights.
         """
 
     def carry(
         self,
         network: nn.Module,
         features: Features | None,
-        points: Tensor,
+        points: Points,
         plan: Plan,
-        inputs: Tensor | None = None,
+        inputs: InputTable | None = None,
     ) -> ForwardPass:
         """The partials with the way back; arguments as for `partials`.
 
         Args:
             network, features, points, plan: as for `partials`.
-            inputs: partials of the network's inputs, shape (K, N, inputs), where they are known.
+            inputs: partials of the network's inputs, where they are known.
         """
         del inputs
         return ForwardPass(network.parameters(), self.partials(network, features, points, plan))
 
-    def tape(self, network: nn.Module, plan: Plan, inputs: Tensor, keep: bool = True) -> Tape:
+    def tape(self, network: nn.Module, plan: Plan, inputs: InputTable, keep: bool = True) -> Tape:
         """A pass whose gradient can be had point by point, at the weights as they stand.
 
         Args:
             network: what partials go through.
             plan: the K partials.
-            inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd.
+            inputs: partials of the network's inputs, outside autograd.
             keep: whether the tape has to go back, too.
 
         Returns:
@@ -137,17 +139,17 @@ class Engine(ABC):
     def _taping(self) -> "Engine":
         return ENGINES["jets"](self.deterministic)
 
-    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
+    def carry_stack(self, stack: Stack, inputs: InputTable, plan: Plan) -> ForwardPass:
         """Partials of several networks, each at as many points of its own.
 
         Args:
             stack: the M networks.
-            inputs: partials of the networks' inputs, shape (K, M * N, inputs): at the points of the
-                first network, then at those of the second, and so on.
+            inputs: partials of the networks' inputs: at the points of the first network, then at
+                those of the second, and so on.
             plan: the K partials.
 
         Returns:
-            A table of shape (K, M * N, outputs), whose gradient has shape (M, P').
+            A table at all their points, whose gradient has shape (M, P).
         """
         del stack, inputs, plan
         raise DerivativeError(f"engine {self.name} carries one network at a time")
@@ -161,15 +163,15 @@ class Engine(ABC):
         """Why it cannot carry a plan (or any) through this network; None if it can."""
 
 
-def coordinate_jets(coordinates: tuple[str, ...], points: Tensor) -> dict[str, Jet]:
-    """The coordinates themselves as jets, from points of shape (N, dimensions).
+def coordinate_jets(coordinates: tuple[str, ...], points: Points) -> dict[str, Jet]:
+    """Return the coordinates at points as jets.
 
     Each is a copy, made when it is read: what a problem's code does to it leaves the points alone.
     """
     return _jets_of(coordinates, points.unbind(1), Tensor.clone)
 
 
-def column_jets(coordinates: tuple[str, ...], columns: Sequence[Tensor]) -> dict[str, Jet]:
+def column_jets(coordinates: tuple[str, ...], columns: Sequence[Column]) -> dict[str, Jet]:
     """The same from a column for each, not copied."""
     return _jets_of(coordinates, columns, lambda column: column)
 
@@ -189,8 +191,8 @@ def _jets_of(
     return jets
 
 
-def output_jets(table: Tensor, plan: Plan) -> list[Jet]:
-    """One jet for each network output, from a stack of shape (K, N, outputs)."""
+def output_jets(table: Table, plan: Plan) -> list[Jet]:
+    """Return one jet for each network output."""
     # taken apart at once, so that the way back puts their gradients together at once
     return [_leaf(rows, plan, rows[0]) for rows in map(torch.unbind, table.unbind(2))]
 
@@ -253,8 +255,8 @@ def choose_engine(
     raise SettingsError("; ".join(reasons))
 
 
-def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
-    """The plan's partials of several jets, shape (K, N, jets)."""
+def stack_partials(jets: Sequence[Jet], plan: Plan) -> InputTable:
+    """Return the plan's partials of several jets, such as a network's inputs."""
     like = jets[0].like
     stack = like.new_zeros(len(plan), len(like), len(jets))
     for j, jet in enumerate(jets):
@@ -265,12 +267,12 @@ def stack_partials(jets: Sequence[Jet], plan: Plan) -> Tensor:
     return stack
 
 
-def input_partials(features: Features | None, points: Tensor, plan: Plan) -> Tensor:
-    """The partials of the network's inputs, shape (K, N, inputs)."""
+def input_partials(features: Features | None, points: Points, plan: Plan) -> InputTable:
+    """Return the partials of the network's inputs at points."""
     jets = coordinate_jets(plan.coordinates, points)
     return stack_partials(list(features(jets) if features else jets.values()), plan)
 
 
-def stack_inputs(columns: Sequence[Tensor]) -> Tensor:
-    """Columns of shape (N,) as a matrix of shape (N, columns)."""
+def stack_inputs(columns: Sequence[Column]) -> Inputs:
+    """Return columns as one matrix."""
     return torch.stack(list(columns), dim=1)

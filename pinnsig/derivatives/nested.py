@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from pinnsig.core.types import Column, PartialColumns, Points, Table
 from pinnsig.derivatives.engine import Engine, Features, register_engine, stack_inputs
 from pinnsig.derivatives.plan import Alpha, Plan
 
@@ -20,8 +21,8 @@ class NestedEngine(Engine):
         """Every module can be differentiated this way."""
 
     def partials(
-        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
-    ) -> Tensor:
+        self, network: nn.Module, features: Features | None, points: Points, plan: Plan
+    ) -> Table:
         """Partials by nested reverse mode; see `Engine.partials`."""
         wants_graph = torch.is_grad_enabled()
         with torch.set_grad_enabled(wants_graph or plan.order > 0):
@@ -35,8 +36,10 @@ class NestedEngine(Engine):
         return table if wants_graph else table.detach()
 
 
-def _partials(output: Tensor, columns: list[Tensor], plan: Plan, wants_graph: bool) -> Tensor:
-    """The partials of one output, shape (K, N)."""
+def _partials(
+    output: Column, columns: list[Column], plan: Plan, wants_graph: bool
+) -> PartialColumns:
+    """The partials of one output."""
     known = {plan.alphas[0]: output}
     for lower, derivations in reverse_passes(plan):
         values, axes = known[lower], [axis for _, axis in derivations]

@@ -6,6 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pinnsig.core.types import (
+    InputTable,
+    Jacobian,
+    MemberFlats,
+    MemberInputTables,
+    MemberJacobians,
+    MemberTables,
+)
 from pinnsig.derivatives.operation_rules import RULES, Adjoint, ParameterGradients, Pass
 from pinnsig.derivatives.plan import Plan
 from pinnsig.derivatives.tape import Tape, by_row
@@ -16,7 +24,7 @@ class OperationTape(Tape):
     """The pass operation by operation.
 
     Args:
-        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd.
+        inputs: partials of the network's inputs, outside autograd.
         structure: the operations.
         tensors: what they read, outside autograd.
         plan: the K partials.
@@ -25,7 +33,7 @@ class OperationTape(Tape):
 
     def __init__(
         self,
-        inputs: Tensor,
+        inputs: InputTable,
         structure: Structure,
         tensors: Sequence[Tensor],
         plan: Plan,
@@ -36,7 +44,7 @@ class OperationTape(Tape):
         self.kept: list[Any] = []
 
     @torch.no_grad()
-    def forward(self) -> Tensor:
+    def forward(self) -> MemberTables:
         """See `Tape.forward`."""
         for operation in self.structure.operations:
             value, kept = RULES[type(operation)].value(operation, self.on)
@@ -45,12 +53,16 @@ class OperationTape(Tape):
         return self.on.values[self.structure.output].clone()
 
     @torch.no_grad()
-    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+    def add_gradient(
+        self, cotangent: MemberTables, into: MemberFlats, inputs: bool
+    ) -> MemberInputTables | None:
         """See `Tape.add_gradient`."""
         return self._reverse(cotangent, _Sums(self.structure, into), inputs)
 
     @torch.no_grad()
-    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+    def write_rows(
+        self, cotangent: MemberTables, stride: int, out: MemberJacobians
+    ) -> MemberInputTables:
         """See `Tape.write_rows`."""
         out.zero_()
         below = self._reverse(cotangent, _Rows(self.structure, out, stride), True)
@@ -125,18 +137,22 @@ class ComputedTape(Tape):
         self.tape = tape
         self.parameters, self.computed = trained[:parameters], trained[parameters:]
 
-    def forward(self) -> Tensor:
+    def forward(self) -> MemberTables:
         """See `Tape.forward`."""
         return self.tape.forward()
 
-    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+    def add_gradient(
+        self, cotangent: MemberTables, into: MemberFlats, inputs: bool
+    ) -> MemberInputTables | None:
         """See `Tape.add_gradient`."""
         flat = into.new_zeros(self._size)
         below = self.tape.add_gradient(cotangent, flat, inputs)
         into += self._through(flat.unsqueeze(0))[0]
         return below
 
-    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+    def write_rows(
+        self, cotangent: MemberTables, stride: int, out: MemberJacobians
+    ) -> MemberInputTables:
         """See `Tape.write_rows`."""
         rows = out.new_empty(len(out), self._size)
         below = self.tape.write_rows(cotangent, stride, rows)
@@ -147,8 +163,8 @@ class ComputedTape(Tape):
     def _size(self) -> int:
         return sum(t.numel() for t in (*self.parameters, *self.computed))
 
-    def _through(self, rows: Tensor) -> Tensor:
-        """From gradients in all tensors, shape (M, all), to those in the parameters alone."""
+    def _through(self, rows: Tensor) -> Jacobian:
+        """From gradients in all tensors to those in the parameters alone."""
         all_parts = rows.split([t.numel() for t in (*self.parameters, *self.computed)], dim=1)
         own, behind = all_parts[: len(self.parameters)], all_parts[len(self.parameters) :]
         if not len(rows):

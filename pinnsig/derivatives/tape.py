@@ -13,38 +13,43 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from pinnsig.core.types import MemberFlats, MemberInputTables, MemberJacobians, MemberTables
 from pinnsig.derivatives.kernels import Derivatives, LayerKernel
 from pinnsig.derivatives.workspace import Workspace
 
 
 class Tape(ABC):
-    """A pass of K partials at N points through weights W_0, b_0, W_1, ... of P' numbers."""
+    """A pass of K partials at N points through weights W_0, b_0, W_1, ... of P numbers."""
 
     @abstractmethod
-    def forward(self) -> Tensor:
-        """Partials of the network's outputs, shape (K, N, outputs); called before the others."""
+    def forward(self) -> MemberTables:
+        """Return the partials of the network's outputs; called before the others."""
 
     @abstractmethod
-    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
-        """Carry a cotangent of the table, shape (K, N, outputs), back through the layers.
+    def add_gradient(
+        self, cotangent: MemberTables, into: MemberFlats, inputs: bool
+    ) -> MemberInputTables | None:
+        """Carry a cotangent of the table back through the layers.
 
         Args:
             cotangent: of the table.
-            into: what the weights' gradient is added to, shape (P',), contiguous.
-            inputs: whether the cotangent of the inputs, shape (K, N, inputs), is wanted back.
+            into: what the weights' gradient is added to, contiguous.
+            inputs: whether the cotangent of the inputs is wanted back.
         """
 
     @abstractmethod
-    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+    def write_rows(
+        self, cotangent: MemberTables, stride: int, out: MemberJacobians
+    ) -> MemberInputTables:
         """The same point by point, not summed.
 
         Args:
             cotangent: of the table; row m owns the points from m * stride to (m + 1) * stride.
             stride: points to a row.
-            out: where the rows go, shape (N / stride, P'), its last dimension contiguous.
+            out: where the rows go, its last dimension contiguous.
 
         Returns:
-            The cotangent of the inputs, shape (K, N, inputs).
+            The cotangent of the inputs.
         """
 
 
@@ -55,15 +60,14 @@ class LayerTape(Tape):
     networks of one shape that are carried together, each at points of its own.
 
     Args:
-        inputs: partials of the network's inputs, shape (K, N, inputs), outside autograd and, with
-            members, contiguous.
+        inputs: partials of the network's inputs, outside autograd and, with members, contiguous.
         weights: weight and bias of each layer.
         kernel: the elementwise work of a layer.
         keep: whether there will be a way back.
     """
 
     def __init__(
-        self, inputs: Tensor, weights: Sequence[Tensor], kernel: LayerKernel, keep: bool
+        self, inputs: MemberInputTables, weights: Sequence[Tensor], kernel: LayerKernel, keep: bool
     ) -> None:
         self.inputs, self.weights, self.kernel, self.keep = inputs, weights, kernel, keep
         self.hidden, self.width = len(weights) // 2 - 1, weights[0].shape[-2]
@@ -78,7 +82,7 @@ class LayerTape(Tape):
         return self.space.take(*self.inputs.shape[:-1], self.width)
 
     @torch.no_grad()
-    def forward(self) -> Tensor:
+    def forward(self) -> MemberTables:
         """See `Tape.forward`."""
         z, h, order = self.inputs, self._stack(), self.kernel.plan.order + self.keep
         for i in range(self.hidden):
@@ -94,7 +98,9 @@ class LayerTape(Tape):
         return table
 
     @torch.no_grad()
-    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
+    def add_gradient(
+        self, cotangent: MemberTables, into: MemberFlats, inputs: bool
+    ) -> MemberInputTables | None:
         """See `Tape.add_gradient`."""
         found = []
 
@@ -107,7 +113,9 @@ class LayerTape(Tape):
         return below
 
     @torch.no_grad()
-    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+    def write_rows(
+        self, cotangent: MemberTables, stride: int, out: MemberJacobians
+    ) -> MemberInputTables:
         """See `Tape.write_rows`."""
         columns = list(out.split([w.numel() for w in self.weights], dim=1))
 
@@ -123,8 +131,8 @@ class LayerTape(Tape):
         return below
 
     def _reverse(
-        self, cotangent: Tensor, note: Callable[[Tensor, Tensor], None], inputs: bool
-    ) -> Tensor | None:
+        self, cotangent: MemberTables, note: Callable[[Tensor, Tensor], None], inputs: bool
+    ) -> MemberInputTables | None:
         """Each layer, last first, gets noted with the gradient in its h and the z it took in."""
         z, *buffers = self.scratch
         grad = cotangent
@@ -146,17 +154,21 @@ class SequentialTapes(Tape):
     def __init__(self, tapes: Sequence[Tape]) -> None:
         self.tapes = tapes
 
-    def forward(self) -> Tensor:
-        """See `Tape.forward`; shape (M, K, N, outputs)."""
+    def forward(self) -> MemberTables:
+        """See `Tape.forward`."""
         return torch.stack([tape.forward() for tape in self.tapes])
 
-    def add_gradient(self, cotangent: Tensor, into: Tensor, inputs: bool) -> Tensor | None:
-        """See `Tape.add_gradient`; shapes (M, P') and (M, K, N, inputs)."""
+    def add_gradient(
+        self, cotangent: MemberTables, into: MemberFlats, inputs: bool
+    ) -> MemberInputTables | None:
+        """See `Tape.add_gradient`."""
         parts = zip(self.tapes, cotangent, into, strict=True)
         found = [tape.add_gradient(c, own, inputs) for tape, c, own in parts]
         return torch.stack([f for f in found if f is not None]) if inputs else None
 
-    def write_rows(self, cotangent: Tensor, stride: int, out: Tensor) -> Tensor:
+    def write_rows(
+        self, cotangent: MemberTables, stride: int, out: MemberJacobians
+    ) -> MemberInputTables:
         """See `Tape.write_rows`."""
         parts = zip(self.tapes, cotangent, out, strict=True)
         return torch.stack([tape.write_rows(c, stride, o) for tape, c, o in parts])

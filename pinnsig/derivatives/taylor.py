@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Activation
+from pinnsig.core.types import InputTable, MemberFlats, MemberInputTables, Points, Table
 from pinnsig.derivatives.compiled import (
     CompiledOperationTape,
     CompiledTape,
@@ -31,9 +32,13 @@ from pinnsig.networks.operations import Linear
 
 
 def make_tape(
-    activation: Activation, plan: Plan, inputs: Tensor, weights: Sequence[Tensor], keep: bool = True
+    activation: Activation,
+    plan: Plan,
+    inputs: InputTable,
+    weights: Sequence[Tensor],
+    keep: bool = True,
 ) -> Tape:
-    """Carry inputs of shape (K, N, inputs) through the network, by the fastest way there is.
+    """Return the pass of inputs through the network, by the fastest way there is.
 
     Args:
         weights: weight and bias of each layer.
@@ -47,9 +52,13 @@ def make_tape(
 
 
 def make_operation_tape(
-    structure: Structure, plan: Plan, inputs: Tensor, tensors: Sequence[Tensor], keep: bool = True
+    structure: Structure,
+    plan: Plan,
+    inputs: InputTable,
+    tensors: Sequence[Tensor],
+    keep: bool = True,
 ) -> Tape:
-    """The same through a composition of operations, which read those tensors."""
+    """Return the same through a composition of operations, which read those tensors."""
     if inputs.device.type == "cpu":
         library = find_operations(structure, plan, inputs.dtype)
         if library is not None:
@@ -57,8 +66,8 @@ def make_operation_tape(
     return OperationTape(inputs, structure, tensors, plan, keep)
 
 
-def make_stack_tape(stack: Stack, plan: Plan, inputs: Tensor) -> Tape:
-    """The same for several networks, each with inputs of its own: shape (M, K, N, inputs)."""
+def make_stack_tape(stack: Stack, plan: Plan, inputs: MemberInputTables) -> Tape:
+    """Return the same for several networks, each with inputs of its own."""
     activations = [network.activation for network in stack.networks]
     if inputs.device.type == "cpu":
         libraries = [find_library(activation, plan, inputs.dtype) for activation in activations]
@@ -115,12 +124,12 @@ class _Propagate(torch.autograd.Function):
 class _Taped(ForwardPass):
     """Partials with their tape, without autograd between."""
 
-    def __init__(self, tape: Tape, inputs: Tensor) -> None:
+    def __init__(self, tape: Tape, inputs: InputTable) -> None:
         self.tape, self.inputs = tape, inputs
         self.table = self.tape.forward().requires_grad_()
 
     def add_gradient(
-        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+        self, cotangent: Table, into: MemberFlats, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:
         """See `ForwardPass.add_gradient`."""
         moved = self.inputs.requires_grad
@@ -133,7 +142,7 @@ class _Taped(ForwardPass):
 class _TapedStack(ForwardPass):
     """The same for several networks, whose points stand one network after another."""
 
-    def __init__(self, stack: Stack, plan: Plan, inputs: Tensor) -> None:
+    def __init__(self, stack: Stack, plan: Plan, inputs: InputTable) -> None:
         self.stack = stack
         self.tape = make_stack_tape(stack, plan, self._apart(inputs.detach()))
         self.table = self.tape.forward().movedim(0, 1).flatten(1, 2).requires_grad_()
@@ -143,7 +152,7 @@ class _TapedStack(ForwardPass):
         return stacked.unflatten(1, (len(self.stack), -1)).movedim(1, 0).contiguous()
 
     def add_gradient(
-        self, cotangent: Tensor, into: Tensor, leaves: Sequence[Tensor]
+        self, cotangent: Table, into: MemberFlats, leaves: Sequence[Tensor]
     ) -> tuple[Tensor | None, ...]:
         """See `ForwardPass.add_gradient`; inputs that depend on leaves are not for stacks."""
         self.tape.add_gradient(self._apart(cotangent), into, False)
@@ -172,8 +181,8 @@ class JetsEngine(Engine):
         return None
 
     def partials(
-        self, network: nn.Module, features: Features | None, points: Tensor, plan: Plan
-    ) -> Tensor:
+        self, network: nn.Module, features: Features | None, points: Points, plan: Plan
+    ) -> Table:
         """Partials by forward Taylor mode; see `Engine.partials`."""
         carrier, z = self._carrier(network, plan), input_partials(features, points, plan)
         return _Propagate.apply(carrier, z, *carrier.weights)  # type: ignore[return-value]
@@ -182,9 +191,9 @@ class JetsEngine(Engine):
         self,
         network: nn.Module,
         features: Features | None,
-        points: Tensor,
+        points: Points,
         plan: Plan,
-        inputs: Tensor | None = None,
+        inputs: InputTable | None = None,
     ) -> ForwardPass:
         """The same with a way back of its own; see `Engine.carry`."""
         if not torch.is_grad_enabled():
@@ -193,7 +202,7 @@ class JetsEngine(Engine):
             inputs = input_partials(features, points, plan)
         return _Taped(self.tape(network, plan, inputs.detach()), inputs)
 
-    def tape(self, network: nn.Module, plan: Plan, inputs: Tensor, keep: bool = True) -> Tape:
+    def tape(self, network: nn.Module, plan: Plan, inputs: InputTable, keep: bool = True) -> Tape:
         """See `Engine.tape`."""
         with torch.enable_grad():  # for what is computed from parameters
             carrier = self._carrier(network, plan)
@@ -212,7 +221,7 @@ class JetsEngine(Engine):
             return max(sum(isinstance(operation, Linear) for operation in operations), 1)
         return len(operations)
 
-    def carry_stack(self, stack: Stack, inputs: Tensor, plan: Plan) -> ForwardPass:
+    def carry_stack(self, stack: Stack, inputs: InputTable, plan: Plan) -> ForwardPass:
         """See `Engine.carry_stack`."""
         return _TapedStack(stack, plan, inputs)
 

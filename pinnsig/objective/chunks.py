@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.threads import balance
+from pinnsig.core.types import Column, CoordinateTable, InputTable, Points
 from pinnsig.derivatives import Features, Jet, coordinate_jets, input_partials
 from pinnsig.objective.blocks import Block
 
@@ -46,25 +47,25 @@ class Chunk:
         return len(self.block.plan) * len(self)
 
     @cached_property
-    def points(self) -> Tensor:
-        """Its points, shape (N, dimensions)."""
+    def points(self) -> Points:
+        """Its points."""
         return self.block.points[self.span]
 
-    def extra(self) -> dict[str, Tensor]:
-        """Their extra columns, each of shape (N,), copies for a problem's code to read."""
+    def extra(self) -> dict[str, Column]:
+        """Return their extra columns, copies for a problem's code to read."""
         return {key: column[self.span].clone() for key, column in self.block.extra.items()}
 
     def at(self) -> dict[str, Jet]:
-        """Their coordinates by name, copies for a problem's code to read."""
+        """Return their coordinates by name, copies for a problem's code to read."""
         return coordinate_jets(self.block.plan.coordinates, self.points)
 
     @cached_property
-    def coordinates(self) -> Tensor:
-        """The plan's partials of the coordinates, shape (K, N, dimensions)."""
+    def coordinates(self) -> CoordinateTable:
+        """The plan's partials of the coordinates."""
         return input_partials(None, self.points, self.block.plan)
 
-    def known_inputs(self, features: Features | None) -> Tensor | None:
-        """Partials of the network's inputs, where they are kept: of uncut blocks."""
+    def known_inputs(self, features: Features | None) -> InputTable | None:
+        """Return partials of the network's inputs, where they are kept: of uncut blocks."""
         whole = len(self) == len(self.block)
         return self.coordinates if whole and features is None else None
 

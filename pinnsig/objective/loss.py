@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import TrainingError
 from pinnsig.core.parameters import FlatParameters
+from pinnsig.core.types import Column, Flat, Points, TermGradients, WeightedTerms
 from pinnsig.derivatives import Engine, choose_engine
 from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
 from pinnsig.model import Model
@@ -143,15 +144,8 @@ class Objective:
         return other
 
     @torch.no_grad()
-    def residual_sizes(self, points: Tensor) -> Tensor:
-        """The 2-norm of the residuals of all equations at points inside the domain.
-
-        Args:
-            points: shape (N, dimensions).
-
-        Returns:
-            Shape (N,).
-        """
+    def residual_sizes(self, points: Points) -> Column:
+        """Return the 2-norm of the residuals of all equations at points inside the domain."""
         bound, block = BoundTerms.of(self.model.bound()), self.interior
         problem, residual = bound.problem, bound.residuals[block.name]
         sizes = []
@@ -161,8 +155,8 @@ class Objective:
             sizes.append(torch.stack(squares).sum(0).sqrt())
         return torch.cat(sizes)
 
-    def term_gradients(self) -> Tensor:
-        """Gradients of the mean squares of every term, without weights, shape (terms, P)."""
+    def term_gradients(self) -> TermGradients:
+        """Return the gradients of the mean squares of every term, without weights."""
         found = self.flat.values.new_zeros(len(self.term_names), len(self.flat))
         for i, gradient in enumerate(found):
             alone = torch.zeros_like(self.weights.terms)
@@ -188,21 +182,18 @@ class Objective:
 
     def mean_squares(
         self,
-        gradient: Tensor | None,
+        gradient: Flat | None,
         chunks: Sequence[Chunk],
         weights: Weights,
-        sizes: Tensor | None = None,
-    ) -> Tensor:
-        """Mean squares of all terms, and the loss's gradient if there is room for it.
+        sizes: Column | None = None,
+    ) -> WeightedTerms:
+        """Return mean squares of all terms, and write the loss's gradient if there is room for it.
 
         Args:
-            gradient: shape (P,), overwritten; None for none.
+            gradient: overwritten; None for none.
             chunks: whose squares are summed.
             weights: of terms and points.
-            sizes: where the 2-norms of the residuals go if points are weighted, shape (N,).
-
-        Returns:
-            Shape (2, terms): as they are, and with factors of points, as they are minimised.
+            sizes: where the 2-norms of the residuals go if points are weighted.
         """
         factors = 2 * weights.terms * self.means  # half the slope of a square
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
+from pinnsig.core.types import ResidualSums, ResidualValues, Scalar, Table
 from pinnsig.derivatives import Jet, Trace, output_jets, symbol_jets
 from pinnsig.derivatives.compiled import Program, ProgramCotangents, find_interpreter
 from pinnsig.model.fields import fields_of
@@ -15,7 +16,8 @@ from pinnsig.objective.blocks import Block, BoundTerms
 from pinnsig.objective.chunks import Chunk
 from pinnsig.problem import Problem
 
-Cotangents = tuple[Tensor | None, Sequence[Tensor | None]]
+Cotangents = tuple[Table | None, Sequence[Scalar | None]]
+"""Of a table of partials, and of what else residuals depend on."""
 
 
 class Residuals(ABC):
@@ -29,19 +31,21 @@ class Residuals(ABC):
 
     @cached_property
     @abstractmethod
-    def values(self) -> Tensor:
-        """Shape (R, N), outside autograd."""
+    def values(self) -> ResidualValues:
+        """The residuals, outside autograd."""
 
     @abstractmethod
-    def pullback(self, cotangents: Tensor) -> Cotangents:
-        """Cotangents of the table and of the leaves, from those of the residuals, (R, N)."""
+    def pullback(self, cotangents: ResidualValues) -> Cotangents:
+        """Return the cotangents of the table and of the leaves, from those of the residuals."""
 
     @abstractmethod
-    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
-        """Sums of squares, shape (R,), and if wanted what factors times the residuals pull.
+    def squares(
+        self, factors: ResidualSums, backward: bool
+    ) -> tuple[ResidualSums, Cotangents | None]:
+        """Return sums of squares, and if wanted what factors times the residuals pull.
 
         Args:
-            factors: shape (R,), of the type that squares are summed in.
+            factors: of the type that squares are summed in.
             backward: whether anything is pulled.
         """
 
@@ -78,15 +82,15 @@ class Evaluator:
             ]
 
     def at(
-        self, chunk: Chunk, table: Tensor, bound: BoundTerms, leaves: Sequence[Tensor]
+        self, chunk: Chunk, table: Table, bound: BoundTerms, leaves: Sequence[Scalar]
     ) -> Residuals:
         """The residuals of a chunk's block.
 
         Args:
             chunk: points of a block.
-            table: the partials of the network's outputs there, shape (K, N, outputs), a leaf.
+            table: the partials of the network's outputs there, a leaf.
             bound: the problem with its coefficients' values.
-            leaves: what else the residuals may depend on, each of shape ().
+            leaves: what else the residuals may depend on.
         """
         program = self._trace(chunk, table, bound) if chunk.block.name in self.followed else None
         if program is not None:
@@ -110,7 +114,7 @@ class Evaluator:
         table = like.new_zeros(len(block.plan), len(some), len(bound.problem.outputs))
         return len(some) > 0 and self._trace(some, table, bound) is not None
 
-    def _trace(self, chunk: Chunk, table: Tensor, bound: BoundTerms) -> Program | None:
+    def _trace(self, chunk: Chunk, table: Table, bound: BoundTerms) -> Program | None:
         trace = Trace(chunk.points[:, 0])
         assert self.interpreter is not None
         try:
@@ -125,16 +129,16 @@ class Evaluator:
 class _Graphed(Residuals):
     """By autograd, through the tensors of the code."""
 
-    def __init__(self, found: list[Tensor], table: Tensor, leaves: Sequence[Tensor]) -> None:
+    def __init__(self, found: list[Tensor], table: Table, leaves: Sequence[Scalar]) -> None:
         self.found, self.sources = found, [table, *leaves]
         self.count = len(found)
 
     @cached_property
-    def values(self) -> Tensor:
+    def values(self) -> ResidualValues:
         """See `Residuals.values`."""
         return torch.stack([r.detach() for r in self.found])
 
-    def pullback(self, cotangents: Tensor) -> Cotangents:
+    def pullback(self, cotangents: ResidualValues) -> Cotangents:
         """See `Residuals.pullback`."""
         # a residual may depend on nothing that is trained
         moved = [(r, c) for r, c in zip(self.found, cotangents, strict=True) if r.requires_grad]
@@ -144,7 +148,9 @@ class _Graphed(Residuals):
         table, *direct = torch.autograd.grad(found, self.sources, below, allow_unused=True)
         return table, direct
 
-    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
+    def squares(
+        self, factors: ResidualSums, backward: bool
+    ) -> tuple[ResidualSums, Cotangents | None]:
         """See `Residuals.squares`."""
         values = self.values
         sums = values.square().sum(1, dtype=factors.dtype)
@@ -156,20 +162,22 @@ class _Graphed(Residuals):
 class _Programmed(Residuals):
     """By a program; autograd takes only what the code computes from the leaves alone."""
 
-    def __init__(self, program: Program, leaves: Sequence[Tensor]) -> None:
+    def __init__(self, program: Program, leaves: Sequence[Scalar]) -> None:
         self.program, self.leaves = program, leaves
         self.count = program.results
 
     @cached_property
-    def values(self) -> Tensor:
+    def values(self) -> ResidualValues:
         """See `Residuals.values`."""
         return self.program.values()
 
-    def pullback(self, cotangents: Tensor) -> Cotangents:
+    def pullback(self, cotangents: ResidualValues) -> Cotangents:
         """See `Residuals.pullback`."""
         return self._further(self.program.pullback(cotangents))
 
-    def squares(self, factors: Tensor, backward: bool) -> tuple[Tensor, Cotangents | None]:
+    def squares(
+        self, factors: ResidualSums, backward: bool
+    ) -> tuple[ResidualSums, Cotangents | None]:
         """See `Residuals.squares`."""
         if not backward:
             return self.program.squares(), None

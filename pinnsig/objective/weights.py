@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.core.registry import suggestion
+from pinnsig.core.types import Column, Terms
 from pinnsig.problem import INTERIOR, Condition
 
 
@@ -17,12 +18,12 @@ class Weights:
     """An argument of an evaluation, which never changes it.
 
     Attributes:
-        terms: factors on the mean squares, shape (terms,).
-        points: factors on the residuals at the collocation points, shape (N,); None means 1.
+        terms: factors on the mean squares.
+        points: factors on the residuals at the collocation points; None means 1.
     """
 
-    terms: Tensor
-    points: Tensor | None = None
+    terms: Terms
+    points: Column | None = None
 
 
 def term_weights(

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from pinnsig.core.types import ResidualJacobians, ResidualValues
 from pinnsig.derivatives import input_partials
 from pinnsig.model.fields import features_of, fields_from
 from pinnsig.objective import Block, BoundTerms, Objective
@@ -29,8 +30,8 @@ class RowFiller(ABC):
         self.problem, self.residual = bound.problem, bound.residuals[block.name]
 
     @abstractmethod
-    def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
-        """Write r, shape (residuals, M), and J, shape (residuals, M, P), at some points."""
+    def fill(self, points: slice, residual: ResidualValues, jacobian: ResidualJacobians) -> None:
+        """Write the residuals r at some points, and their Jacobian J."""
 
 
 def row_filler(objective: Objective, block: Block) -> RowFiller:
@@ -43,7 +44,7 @@ def row_filler(objective: Objective, block: Block) -> RowFiller:
 class TapedRows(RowFiller):
     """Rows by the tape of an engine, which gives them for the price of one way back."""
 
-    def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
+    def fill(self, points: slice, residual: ResidualValues, jacobian: ResidualJacobians) -> None:
         """See `RowFiller.fill`."""
         block, plan = self.block, self.block.plan
         extra = {key: column[points] for key, column in block.extra.items()}
@@ -68,7 +69,7 @@ class TapedRows(RowFiller):
 class RowsPerPoint(RowFiller):
     """Rows through any network, by nested autograd with weights for each point."""
 
-    def fill(self, points: slice, residual: Tensor, jacobian: Tensor) -> None:
+    def fill(self, points: slice, residual: ResidualValues, jacobian: ResidualJacobians) -> None:
         """See `RowFiller.fill`."""
         block, plan, at = self.block, self.block.plan, self.block.points[points]
         extra = {key: column[points] for key, column in block.extra.items()}

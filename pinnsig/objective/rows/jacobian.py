@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.core.threads import run_jobs
+from pinnsig.core.types import Jacobian, RowValues
 from pinnsig.objective import Block, Objective, Weights
 from pinnsig.objective.rows.filling import row_filler
 
@@ -24,23 +24,23 @@ class Rows:
     Attributes:
         term: the term of the loss that they belong to.
         rows: where they stand among all rows: blocks, their residuals, and points in order.
-        residual: shape (M,).
-        jacobian: shape (M, P), columns in the order of `objective.flat.values`.
-        weights: factors on the squared residuals, shape (M,): the term's over the number of its
-            points, times the square of the point's.
+        residual: its values.
+        jacobian: their gradients, columns in the order of `objective.flat.values`.
+        weights: factors on the squared residuals: the term's over the number of its points, times
+            the square of the point's.
     """
 
     term: str
     rows: slice
-    residual: Tensor
-    jacobian: Tensor
-    weights: Tensor
+    residual: RowValues
+    jacobian: Jacobian
+    weights: RowValues
 
 
 def jacobian_blocks(
     objective: Objective,
     rows: int,
-    out: Tensor | None = None,
+    out: Jacobian | None = None,
     weights: Weights | None = None,
     sample: int | None = None,
 ) -> Iterator[Rows]:
@@ -49,9 +49,9 @@ def jacobian_blocks(
     Args:
         objective: what is differentiated; not to be moved before the last rows are there.
         rows: the most rows that are computed together; at least those of one point.
-        out: memory for that many rows, shape (rows, P), contiguous, which is then written over
-            and over: rows are to be used up before the next ones are asked for. None means fresh
-            memory for each, which can cost as much as all the arithmetic.
+        out: memory for that many rows, contiguous, which is then written over and over: rows are
+            to be used up before the next ones are asked for. None means fresh memory for each,
+            which can cost as much as all the arithmetic.
         weights: what is minimised has; None for the objective's own.
         sample: about so many points of each block, in runs spread over it; None for all.
 
@@ -81,8 +81,8 @@ def jacobian_blocks(
 
 
 def residual_jacobian(
-    objective: Objective, block: Block, points: slice | None = None, out: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+    objective: Objective, block: Block, points: slice | None = None, out: Jacobian | None = None
+) -> tuple[RowValues, Jacobian]:
     """Residuals of a block at some of its points, and their derivatives in all parameters.
 
     A residual may depend on its own point alone (on its own pair, for `Periodic`). Threads share
@@ -92,13 +92,12 @@ def residual_jacobian(
         objective: holds the network and the unknown coefficients, at their present values.
         block: one of the objective's blocks.
         points: which of the block's points; None means all.
-        out: where the Jacobian goes, shape (M, P), contiguous; None means fresh memory.
+        out: where the Jacobian goes, contiguous; None means fresh memory.
 
     Returns:
-        r, shape (M,), and J, shape (M, P), outside autograd. M is the number of residuals times
-        the number of points over the block's stride: first one residual at all points, then the
-        next. P goes through the network's parameters, then the unknowns', as
-        `objective.flat.values` does.
+        r and J, outside autograd. There are as many rows as residuals times points over the block's
+        stride: first one residual at all points, then the next. Columns go through the network's
+        parameters, then the unknowns', as `objective.flat.values` does.
 
     Raises:
         DerivativeError: points that tear pairs apart, an `out` of another shape, or a network

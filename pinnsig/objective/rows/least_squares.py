@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from pinnsig.core.types import Flat, Jacobian, RowValues
 from pinnsig.objective import Objective, Weights
 from pinnsig.objective.chunks import Chunk
 from pinnsig.objective.residuals import Cotangents, Residuals
@@ -31,8 +32,8 @@ class LeastSquares:
             start += block.rows
         self.count = start
 
-    def residuals(self) -> Tensor:
-        """Return r, shape (N,)."""
+    def residuals(self) -> RowValues:
+        """Return r."""
         found = self.objective.flat.values.new_empty(self.count)
 
         def take(
@@ -47,8 +48,8 @@ class LeastSquares:
         self.objective.passes.run(None, self.objective.chunks(), take)
         return found
 
-    def pullback(self, cotangent: Tensor) -> Tensor:
-        """Return J^T u, shape (P,), for u of shape (N,)."""
+    def pullback(self, cotangent: RowValues) -> Flat:
+        """Return J^T u for a cotangent u of r."""
 
         def take(
             chunk: Chunk, residuals: Residuals, backward: bool
@@ -63,8 +64,8 @@ class LeastSquares:
         return gradient
 
     def blocks(
-        self, most: int, out: Tensor | None = None
-    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
+        self, most: int, out: Jacobian | None = None
+    ) -> Iterator[tuple[slice, RowValues, Jacobian]]:
         """See `pinnsig.optim.Rows.blocks`; J is scaled in place."""
         for rows in jacobian_blocks(self.objective, most, out, self.weights):
             scale = rows.weights.sqrt().to(rows.residual)

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from pinnsig.core.errors import DerivativeError
+from pinnsig.core.types import Inputs, Jacobian, Points, Table
 from pinnsig.derivatives import Plan
 from pinnsig.derivatives.engine import Features
 from pinnsig.derivatives.nested import NestedEngine
@@ -21,8 +22,10 @@ class PerPoint(nn.Module):
         stride: points of a group.
 
     Attributes:
-        copies: of all parameters, shape (groups, P), a leaf.
+        copies: of all parameters, a row for each group, a leaf.
     """
+
+    copies: Jacobian
 
     def __init__(self, network: nn.Module, groups: int, stride: int) -> None:
         super().__init__()
@@ -33,8 +36,8 @@ class PerPoint(nn.Module):
         self.copies = flat.repeat(groups, 1).requires_grad_()
         self.stride = stride
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map inputs of shape (groups * stride, inputs), each by the weights of its group."""
+    def forward(self, x: Inputs) -> Tensor:
+        """Map inputs, group after group, each by the weights of its group."""
         sizes = [shape.numel() for shape in self.shapes]
 
         def group(weights: Tensor, rows: Tensor) -> Tensor:
@@ -46,15 +49,12 @@ class PerPoint(nn.Module):
 
 
 def partials_per_point(
-    network: nn.Module, features: Features | None, points: Tensor, plan: Plan, stride: int
-) -> tuple[Tensor, Tensor]:
+    network: nn.Module, features: Features | None, points: Points, plan: Plan, stride: int
+) -> tuple[Table, Jacobian]:
     """Return partials as of the nested engine, and the copies of the weights behind them.
 
     Args:
         stride: neighbouring points that share a copy.
-
-    Returns:
-        Shapes (K, N, outputs) and (N / stride, P).
 
     Raises:
         DerivativeError: the network cannot be carried so.
