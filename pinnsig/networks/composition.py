@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from pinnsig.networks.operations import Structure
 from pinnsig.networks.stand_ins import CompositionError, Maker, Value, Weight, described
 from pinnsig.networks.tracing import Trace
+from pinnsig.networks.verification import verify
 
 _TRACING = threading.Lock()  # a network's parameters are replaced meanwhile
 
@@ -50,7 +51,8 @@ def compose(network: nn.Module) -> Composition:
     """Return the operations that a network's `forward` is made of.
 
     Raises:
-        CompositionError: it does something that is none.
+        CompositionError: it does something that is none, or what was written down is another
+            function.
     """
     holders = {
         id(p): (module._parameters, name)
@@ -74,4 +76,7 @@ def compose(network: nn.Module) -> Composition:
     if not isinstance(found, Value):
         raise CompositionError(f"its forward gives {described(found)}, nothing made of its input")
     parameters = tuple(holders[id(p)] for p in named.values())
-    return Composition(trace.structure(found), parameters, tuple(trace.makers))
+    structure = trace.structure(found)
+    with _TRACING:
+        verify(network, structure, trace.makers)
+    return Composition(structure, parameters, tuple(trace.makers))

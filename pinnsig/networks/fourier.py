@@ -65,7 +65,9 @@ class Fourier(Network):
 
     Args:
         inputs, outputs, depth, width, activation: see `FFNN`.
-        sigma: standard deviation of the frequencies, in periods per unit of an input.
+        sigma: standard deviation of the frequencies, in periods per unit of an input. The usual
+            one suits smooth solutions; larger ones need more collocation points, between which
+            they swing.
         features: how many, half of them sines and half cosines.
 
     Raises:
@@ -82,7 +84,7 @@ class Fourier(Network):
         width: int,
         activation: Activation,
         *,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         features: int = 64,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",

@@ -47,7 +47,7 @@ class PirateNet(Network):
         width: int,
         activation: Activation,
         *,
-        sigma: float = 1.0,
+        sigma: float = 0.25,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from pinnsig.core.errors import DerivativeError
 
@@ -67,7 +68,7 @@ class Value:
         return self.trace.matmul(self, matrix)
 
     def __neg__(self) -> "Value":
-        return self.trace.affine(self, -1.0, 0.0)
+        return self.trace.negative(self)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -117,21 +118,31 @@ class Weight(Tensor):
         name = getattr(func, "__name__", str(func))
         if name in READING:
             raise CompositionError("a parameter decides what it does")
-        if name == "__set__" or (name.endswith("_") and not name.startswith("__")):
+        in_place = name.endswith("_") and not name.startswith("__")
+        if in_place or name in ("__set__", "__setitem__"):
             raise CompositionError("it changes a parameter")
         with torch._C.DisableTorchFunctionSubclass():
             found = func(*args, **named)
-        weights = [a for a in (*args, *named.values()) if isinstance(a, Weight)]
-        if not isinstance(found, Tensor) or not weights:
+        given, form = tree_flatten((tuple(args), dict(named)))  # also in a list, as of torch.cat
+        weights = [a for a in given if isinstance(a, Weight)]
+        if not weights:
             return found
 
-        def make(parameters: Sequence[Tensor]) -> Tensor:
-            def real(a: Any) -> Any:
-                return a.make(parameters) if isinstance(a, Weight) else a
+        def make(parameters: Sequence[Tensor]) -> Any:
+            real = (a.make(parameters) if isinstance(a, Weight) else a for a in given)
+            args, named = tree_unflatten(list(real), form)
+            return func(*args, **named)
 
-            return func(*map(real, args), **{key: real(a) for key, a in named.items()})
+        owner, (parts, shape) = weights[0].owner, tree_flatten(found)
 
-        return Weight._of(weights[0].owner, found, None, make)
+        def part(i: int) -> Maker:
+            return lambda parameters: tree_flatten(make(parameters))[0][i]
+
+        stand_ins = (
+            Weight._of(owner, p, None, part(i)) if isinstance(p, Tensor) else p
+            for i, p in enumerate(parts)
+        )
+        return tree_unflatten(list(stand_ins), shape)
 
 
 def described(given: Any) -> str:

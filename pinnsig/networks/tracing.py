@@ -145,6 +145,14 @@ class Trace:
             found = self.product(found, x)
         return found
 
+    def square(self, x: Any) -> "Value":
+        """x to the power of two."""
+        return self.power(x, 2)
+
+    def negative(self, x: "Value") -> "Value":
+        """-x."""
+        return self.affine(x, -1.0, 0.0)
+
     def affine(self, x: "Value", factor: float, shift: float) -> "Value":
         """factor * x + shift."""
         source, before = x.index, self.operations[x.index - 1] if x.index else None

@@ -13,19 +13,23 @@ NAMES = {
     "sub": "difference", "subtract": "difference",
     "mul": "product", "multiply": "product", "rmul": "product",
     "div": "quotient", "divide": "quotient", "truediv": "quotient", "true_divide": "quotient",
-    "pow": "power",
+    "pow": "power", "square": "square", "neg": "negative", "negative": "negative",
 }  # fmt: skip
 """Methods of a trace by the names of torch's functions, without underscores around them."""
 
 ACTIVATIONS = {
     "tanh": "tanh", "erf": "erf", "arctan": "arctan", "atan": "arctan", "softsign": "softsign1",
-    "sin": "sin", "silu": "silu", "gelu": "gelu", "softplus": "softplus",
+    "sin": "sin", "cos": "cos", "sigmoid": "sigmoid", "silu": "silu",
+    "gelu": "gelu", "softplus": "softplus",
 }  # fmt: skip
 """Activations by the names of torch's functions."""
 
-DEFAULTS = (False, "none", 1, 20)
-"""What a function may be given beside its argument without being another one: of `inplace`,
-`approximate`, `beta` and `threshold`."""
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "silu": {"inplace": False},
+    "gelu": {"approximate": "none"},
+    "softplus": {"beta": 1, "threshold": 20},
+}
+"""What these may be given beside their argument without being another function, in order."""
 
 
 def named_activation(
@@ -38,7 +42,11 @@ def named_activation(
         others: what it is given beside its argument.
         named: the same by name.
     """
-    if name not in ACTIVATIONS or not all(v in DEFAULTS for v in (*others, *named.values())):
+    usual = DEFAULTS.get(name, {})
+    if name not in ACTIVATIONS or len(others) > len(usual):
+        return None
+    given = {**dict(zip(usual, others, strict=False)), **named}
+    if any(key not in usual or value != usual[key] for key, value in given.items()):
         return None
     try:
         return parse_activation(ACTIVATIONS[name])

@@ -15,7 +15,7 @@ SMALL = (
 def test_networks_are_listed(cli: Cli):
     found = cli("networks", "--json").json()
     assert set(found) >= {"ffnn", "resnet", "modified-mlp", "pirate", "fourier", "siren"}
-    assert found["fourier"]["options"] == {"sigma": 1.0, "features": 64}
+    assert found["fourier"]["options"] == {"sigma": 0.25, "features": 64}
     assert found["siren"]["settings"] == {"act": "sin", "init": "siren"}
     shown = cli("networks").out
     assert "adaptive:scale=output,per=global  An FFNN of hidden layers" in shown

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from pinnsig.activations import tanh
-from pinnsig.networks import Composition, CompositionError, compose
+from pinnsig.networks import Composition, CompositionError, compose, verification
 from pinnsig.networks.operations import Activate, Affine, Combine, Linear, Multiply, Scale, tensors
 from tests.networks.compositions import ModifiedMLP, Pirate, ffnn
 
@@ -97,7 +97,32 @@ def test_shared_weights_are_one_tensor():
     assert product == Multiply(1, 2)
 
 
+def softplus(**given):
+    return lambda n, x: n.out(nn.functional.softplus(n.into(x), **given))
+
+
+def changed_before_use(n, x):
+    weight = n.into.weight.clone()
+    weight[0] = n.into.weight[1]
+    return n.out(nn.functional.linear(x, weight))
+
+
+def in_place(n, x):
+    h = n.into(x)
+    return n.out(nn.functional.silu(h, inplace=True) + h)
+
+
+def branching(condition):
+    return lambda n, x: n.out(torch.tanh(n.into(x))) if condition(n, x) else n.out(n.into(x))
+
+
 REFUSED = {
+    "another softplus": (softplus(beta=20), "calls softplus"),
+    "another threshold": (softplus(threshold=1), "calls softplus"),
+    "changed before use": (changed_before_use, "changes a parameter"),
+    "activation in place": (in_place, "calls silu"),
+    "type decides": (branching(lambda _, x: isinstance(x, torch.Tensor)), "values would differ"),
+    "mode decides": (branching(lambda *_: torch.is_grad_enabled()), "values would differ"),
     "softmax": (lambda n, x: n.out(torch.softmax(n.into(x), 1)), "calls softmax"),
     "cat": (lambda n, x: n.out(torch.cat([x, x], 1)), "calls cat"),
     "parts": (lambda n, x: n.out(n.into(x)[:, :1]), "parts of a value"),
@@ -114,6 +139,34 @@ REFUSED = {
     "elsewhere": (lambda n, x: n.out(n.missing(x)), "missing"),
     "changed": (lambda n, x: n.out(n.into(x) * n.alpha.mul_(2)), "changes a parameter"),
 }
+
+
+COMPUTED = {
+    "cat": lambda n, x: n.out(x @ torch.cat([n.into.weight[2:], n.into.weight[:2]]).mT),
+    "stack": lambda n, x: n.out(n.into(x) * torch.stack([n.alpha] * 4)),
+    "chunk": lambda n, x: n.out(torch.tanh(n.into(x)) * n.out.weight.chunk(4, dim=1)[1].sum()),
+    "unbind": lambda n, x: n.out(n.into(x) * n.into.weight.unbind(1)[0]),
+    "largest": lambda n, x: n.out(n.into(x) * n.into.weight.max(1).values),
+    "qr": lambda n, x: n.out(x @ torch.linalg.qr(n.into.weight)[0].mT),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_weights_may_be_computed_by_functions_of_lists_and_in_parts(name):
+    network = Written(COMPUTED[name]).double()
+    found = compose(network)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.3)
+    x = torch.randn(5, 2, dtype=torch.float64)
+    values = verification.value(found.structure, found.tensors(), x)
+    torch.testing.assert_close(values, network(x))
+    weights = list(network.parameters())
+    pair = (
+        torch.autograd.grad(v.sum(), weights, allow_unused=True, materialize_grads=True)
+        for v in (values, network(x))
+    )
+    torch.testing.assert_close(*pair)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -318,7 +318,7 @@ def test_parameters_out_of_range(text, part):
 
 def test_options_are_those_of_the_constructor():
     assert {n: p.default for n, p in network_options("fourier").items()} == {
-        "sigma": 1.0,
+        "sigma": 0.25,
         "features": 64,
     }
     assert network_options("ffnn") == {}

@@ -127,7 +127,7 @@ def test_what_makes_a_network(solve, network):
     assert torch.equal(before, torch.get_rng_state())
     assert result.network == f"own:{network.__name__}"
     assert result.initializer == "the network's own"
-    assert result.engine == "nested"
+    assert result.engine == "jets"
     assert predicted(result.path, network=network) == predicted(again.path, network=network)
     assert solve(network, seed=4).best_loss != result.best_loss
     whole = solve(network, lbfgs=9)
