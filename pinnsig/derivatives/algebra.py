@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
+import torch
 from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
@@ -150,6 +151,8 @@ class Algebra:
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, NUMBERS):
             return self.apply(power_of(float(exponent)))
+        if isinstance(exponent, Tensor) and exponent.ndim == 0:
+            return self.apply(power_of(exponent))  # of negative numbers, too
         b = self.lift(exponent)
         return (
             NotImplemented
@@ -175,7 +178,10 @@ class Algebra:
 
     def __floordiv__(self, other: Any) -> Any:
         b = self.lift(other)
-        return NotImplemented if b is None else (self / b).apply(FUNCTIONS["floor"])
+        if b is None:
+            return NotImplemented
+        # by a division, since 49 * (1 / 49) is less than 1
+        return self.with_parts(lambda k: None if any(k) else torch.floor(self.value / b.value))
 
     def __rfloordiv__(self, other: Any) -> Any:
         b = self.lift(other)

@@ -101,6 +101,7 @@ _OPERATORS = {
     "div": "__truediv__", "divide": "__truediv__", "true_divide": "__truediv__",
     "truediv": "__truediv__", "rtruediv": "__rtruediv__", "rdiv": "__rtruediv__",
     "pow": "__pow__", "rpow": "__rpow__", "power": "__pow__",
+    "float_power": "__pow__",
 }  # fmt: skip
 
 

@@ -105,7 +105,7 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
         name: _by_slopes(operation)
         for name, operation in NAMED.items()
         if operation.operands in ("c", "cc") and operation.slopes and all(operation.slopes)
-        if name not in ("add", "sub", "mul", "div")  # which are a jet's own
+        if name not in ("add", "sub", "mul", "div", "pow")  # which are a jet's own
     },
     "maximum": _larger,
     "minimum": _smaller,
@@ -116,7 +116,6 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "clamp_min": _larger,
     "clamp_max": _smaller,
     "remainder": lambda u, by: u % by,
-    "float_power": lambda u, exponent: u**exponent,
     "softplus": _softplus,
     "elu": _elu,
     "leaky_relu": _leaky_relu,

@@ -175,13 +175,15 @@ def piecewise(*pieces: Callable[[Tensor], Tensor]) -> Outer:
     return lambda x, n: pieces[min(n, len(pieces) - 1)](x)
 
 
-def power_of(exponent: float) -> Outer:
-    """x -> x ** exponent."""
+def power_of(exponent: float | Tensor) -> Outer:
+    """x -> x ** exponent, which is one number."""
 
     def outer(x: Tensor, n: int) -> Tensor:
+        if n == 0:
+            return x**exponent
         coefficient = math.prod(exponent - k for k in range(n))
-        if coefficient == 0:
+        if not isinstance(coefficient, Tensor) and coefficient == 0:
             return torch.zeros_like(x)
-        return coefficient * x ** (exponent - n) if n else x**exponent
+        return coefficient * x ** (exponent - n)
 
     return outer

@@ -33,6 +33,7 @@ class Operation:
         slopes: in each operand, of all operands and the result; None where no gradient flows.
         derivatives: of a function of one column, of every order, in the place of slopes.
         aliases: its other names in torch.
+        masks: whether a slope of 0 lets nothing through, not even an infinite cotangent.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Operation:
     slopes: tuple[Slope | None, ...] = ()
     derivatives: Outer | None = None
     aliases: tuple[str, ...] = ()
+    masks: bool = False
 
 
 def _one(name: str, derivatives: Outer, *aliases: str, value: str | None = None) -> Operation:
@@ -51,6 +53,10 @@ def _one(name: str, derivatives: Outer, *aliases: str, value: str | None = None)
 
 def _two(name: str, value: str, by_x: Slope | None, by_y: Slope | None, *aliases: str) -> Operation:
     return Operation(name, value, "cc", (by_x, by_y), aliases=aliases)
+
+
+def _choice(name: str, value: str, by_x: Slope, by_y: Slope, alias: str) -> Operation:
+    return Operation(name, value, "cc", (by_x, by_y), aliases=(alias,), masks=True)
 
 
 def _with_number(name: str, value: str, by_x: Slope, by_number: Slope | None) -> Operation:
@@ -84,6 +90,12 @@ OPERATIONS = (
     _two("mul", "x * y", lambda x, y, z: y, lambda x, y, z: x),
     _two("div", "x / y", lambda x, y, z: 1 / y, lambda x, y, z: -z / y),
     # of two columns
+    _two(
+        "pow",
+        "F(pow)(x, y)",
+        lambda x, y, z: y * x ** (y - 1),
+        lambda x, y, z: z * torch.where(abs(x) > 0, torch.log(x), 0.0),  # no slope at 0
+    ),
     _two("hypot", "F(hypot)(x, y)", lambda x, y, z: x / z, lambda x, y, z: y / z),
     _two(
         "atan2",
@@ -103,8 +115,8 @@ OPERATIONS = (
     _two("ge", "x >= y", None, None, "greater_equal"),
     _two("lt", "x < y", None, None, "less"),
     _two("le", "x <= y", None, None, "less_equal"),
-    _two("maximum", "x >= y ? x : (x < y ? y : x + y)", _above, _below, "max"),
-    _two("minimum", "x <= y ? x : (x > y ? y : x + y)", _below, _above, "min"),
+    _choice("maximum", "x >= y ? x : (x < y ? y : x + y)", _above, _below, "max"),
+    _choice("minimum", "x <= y ? x : (x > y ? y : x + y)", _below, _above, "min"),
     Operation(
         "where",
         "x != 0 ? y : w",
@@ -114,15 +126,18 @@ OPERATIONS = (
             lambda x, y, w, z: torch.where(x, 1.0, 0.0),
             lambda x, y, w, z: torch.where(x, 0.0, 1.0),
         ),
+        masks=True,
     ),
     Operation("detach", "x", "c", (None,)),
     # in pieces
     _one("abs", piecewise(torch.abs, torch.sign, torch.zeros_like), "absolute", value="size_of(x)"),
     _one("sign", piecewise(torch.sign, torch.zeros_like), "sgn", value="(x > 0) - (x < 0)"),
-    _one(
+    Operation(
         "relu",
-        piecewise(torch.relu, lambda x: torch.sign(torch.relu(x)), torch.zeros_like),
-        value="x < 0 ? 0 : x",
+        "x < 0 ? 0 : x",
+        "c",
+        derivatives=piecewise(torch.relu, lambda x: torch.sign(torch.relu(x)), torch.zeros_like),
+        masks=True,
     ),
     _one(
         "neg",

@@ -110,6 +110,8 @@ class Symbol:
         return follow(NAMED["div"], other, self)
 
     def __pow__(self, exponent: Any) -> "Symbol | float":
+        if isinstance(exponent, Tensor) and exponent.ndim == 0:
+            return follow(NAMED["pow"], self, exponent)
         if not isinstance(exponent, NUMBERS):
             raise UntraceableError("an exponent that is no number")
         if exponent == 0:

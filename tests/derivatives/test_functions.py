@@ -124,6 +124,7 @@ COMPOSED = {
     "remainder": lambda x, y: (3 * x * y) % 1.0 + torch.remainder(y * y, 0.7),
     "floor": lambda x, y: torch.floor(3 * x) * y + x * torch.frac(5 * y),
     "float_power": lambda x, y: torch.float_power(x, 2.5) * y,
+    "a square": lambda x, y: torch.float_power(-x, 2) * (-y) ** torch.tensor(3.0),
     "degrees": lambda x, y: torch.sin(torch.deg2rad(x * y)) + torch.rad2deg(x),
 }
 POINTS = torch.tensor([[0.31, 1.13], [0.92, 0.41], [1.74, 2.33]], dtype=torch.float64)
@@ -158,6 +159,15 @@ def test_softplus_holds_its_digits_where_torchs_own_is_a_line():
     )
 
 
+def test_nothing_is_left_of_a_multiple():
+    n = torch.arange(1.0, 100.0, dtype=torch.float64)
+    jet = coordinate_jets(("n",), n[:, None])["n"]
+    for k in (1, 7, 49, 98):
+        torch.testing.assert_close((jet % k).value, n % k, rtol=0, atol=0)
+        torch.testing.assert_close((jet // k).value, n // k, rtol=0, atol=0)
+    assert (jet % 49).n.eq(1).all()
+
+
 EXACT_OF_TWO = {
     "hypot": mpmath.hypot,
     "atan2": mpmath.atan2,
@@ -170,7 +180,20 @@ PAIRS = torch.tensor([[0.31, 1.13], [0.92, -0.41], [-1.74, 2.33], [3.0, 1.5]], d
 
 def test_the_tables_functions_are_all_looked_at():
     names = {operation.name for operation in OPERATIONS}
-    others = {"number", "add", "sub", "mul", "div", "where", "detach", "gt", "ge", "lt", "le"}
+    others = {
+        "number",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "pow",
+        "where",
+        "detach",
+        "gt",
+        "ge",
+        "lt",
+        "le",
+    }
     assert names - others == set(EXACT) | set(EXACT_OF_TWO) | {f"{n}_number" for n in NUMBERED}
 
 

@@ -217,6 +217,40 @@ def test_steps_that_no_result_needs_leave_no_trace():
     assert below[1].eq(0).all()
 
 
+CLOSED = {
+    "relu": lambda u: torch.sqrt(torch.relu(u)),
+    "maximum": lambda u: torch.sqrt(torch.maximum(u, torch.zeros(N, dtype=torch.float64))),
+    "where": lambda u: torch.rsqrt(torch.where(u > 0, u, 0.0)),
+    "a power": lambda u: torch.relu(u) ** 0.3,
+}
+
+
+@pytest.mark.parametrize("code", CLOSED.values(), ids=CLOSED)
+def test_what_a_choice_leaves_out_has_no_gradient(code):
+    table, x, _ = columns(low=-2.0)
+    trace = Trace(x)
+    program = Program(trace, trace.close([code(trace.leaf(0, 0))]), table, interpreter(table))
+    below, _ = program.pullback(torch.ones(1, N, dtype=torch.float64))
+    u = table[0, :, 0].clone().requires_grad_()
+    (expected,) = torch.autograd.grad(code(u).sum(), u)
+    assert expected.isfinite().all()
+    torch.testing.assert_close(below[0, :, 0], expected)
+
+
+@pytest.mark.parametrize("exponent", [2.0, 1.7])
+def test_a_learned_exponent(exponent):
+    table, x, _ = columns()
+    table[0, 7, 0], p = 0.0, torch.tensor(exponent, dtype=torch.float64)
+    ones = torch.ones(N, dtype=torch.float64)
+
+    def code(u, v, x, c):
+        return [u**c * v**c]
+
+    found = with_symbols(code, table, x, p, [ones])
+    for ours, expected in zip(found, with_tensors(code, table, x, p, [ones]), strict=True):
+        torch.testing.assert_close(ours, expected)
+
+
 def test_a_column_in_strides_is_read_in_place():
     table, _, _ = columns()
     points = torch.arange(2.0 * N, dtype=torch.float64).view(N, 2)

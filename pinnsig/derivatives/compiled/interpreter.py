@@ -122,6 +122,8 @@ def _write_backward(operation: Operation) -> Iterable[str]:
         if slope is None:
             continue
         pulled = "back[i]" if slope == "(T)1.0" else f"back[i] * {slope}"
+        if operation.masks:  # as in torch: sqrt(relu(x)) has a gradient of 0 below 0
+            pulled = f"({slope} != 0 ? {pulled} : 0)"
         read = _read(operation, slope)
         if operation.operands[n - 1] == "c":  # no step reads itself: adjoints are apart
             yield f"{{ T *restrict to = ADJOINT({n}); EACH {{ {read}to[i] += {pulled}; }} }}"
