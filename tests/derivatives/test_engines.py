@@ -199,7 +199,7 @@ def test_engines_are_chosen_by_what_they_support():
     assert choose_engine("nested", softened).notice is None
     with pytest.raises(SettingsError, match="jets cannot be used: Sequential .* calls softmax"):
         choose_engine("jets", softened)
-    with pytest.raises(SettingsError, match="jets, nested"):
+    with pytest.raises(SettingsError, match="did you mean jets"):
         choose_engine("jet", network())
 
 

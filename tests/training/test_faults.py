@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pinnsig.objective import Evaluation, Objective
-from pinnsig.objective.rows.filling import RowFiller
+from pinnsig.objective.rows.filling import TapedRows
 from pinnsig.optim import LBFGS, LM, Adam, AdamW, GaussNewtonCG, RAdam, SSBroyden
 from pinnsig.training import FINISHED, NON_FINITE, Phase, Trainer
 from tests.training.test_trainer import Records, objective
@@ -124,7 +124,7 @@ def test_a_gradient_that_is_not_finite_ends_the_phase_that_it_enters_by_its_name
 
 def test_rows_that_are_not_finite_end_a_phase_of_lm(monkeypatch: pytest.MonkeyPatch):
     made = objective(width=5)
-    fill, calls = RowFiller.fill, []
+    fill, calls = TapedRows.fill, []
 
     def spoilt(self, points, residual, jacobian):
         fill(self, points, residual, jacobian)
@@ -132,7 +132,7 @@ def test_rows_that_are_not_finite_end_a_phase_of_lm(monkeypatch: pytest.MonkeyPa
         if len(calls) <= 2:
             jacobian.fill_(math.nan)
 
-    monkeypatch.setattr(RowFiller, "fill", spoilt)
+    monkeypatch.setattr(TapedRows, "fill", spoilt)
     outcome = Trainer(made, [Phase(LM(), 5), Phase(LM(), 3)]).run()
     assert [phase.stop for phase in outcome.phases] == [NON_FINITE, FINISHED]
 
