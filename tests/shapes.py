@@ -1,6 +1,6 @@
 """Makes modules imported from now on check the shapes that signatures name (`pinnsig.core.types`).
 
-That costs tests as much time again, so they run without; `pytest -p tests.shapes FILES` runs some
+That costs tests a fifth more time, so they run without; `pytest -p tests.shapes FILES` runs some
 with it, and `tests/core/test_types.py` small runs.
 """
 
