@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from pinnsig.activations import tanh
+from pinnsig.activations import sin, tanh
 from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, input_partials, taylor
+from pinnsig.initializers import parse_initializer
+from pinnsig.networks import NETWORKS as REGISTERED
+from pinnsig.networks import parse_network
 from tests.derivatives.test_engines import ALPHAS
 from tests.networks.compositions import ACTIVATIONS, ModifiedMLP, Pirate, Recipe, ffnn, recipes
 
@@ -115,6 +118,21 @@ NETWORKS = {"modified": ModifiedMLP, "pirate": Pirate, "plain": ffnn}
 def test_networks_of_the_literature(make, width):
     torch.manual_seed(0)
     check(make(tanh, width=width).double(), FLAT, 77, 1e-11)
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_registered_networks(name):
+    """Values, gradient and rows of J of every network that has a name."""
+    spec = parse_network(name)
+    f = sin if name == "siren" else tanh
+    network = spec.build(2, 1, 4, 8, f, torch.float64)
+    init = parse_initializer(spec.cls.usual.get("init", "xavier"))
+    init.fill(network, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for parameter in network.parameters():  # opens gates
+            parameter.add_(0.1)
+    check(network, FLAT, 21, 1e-9)
 
 
 @pytest.mark.usefixtures("_way")
