@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
 
 CHECKED = """
 import tests.shapes
@@ -12,6 +15,7 @@ print("refused:", refusals())
 
 
 def test_small_models_keep_to_the_shapes_that_signatures_name():
-    done = subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True)
+    command = [sys.executable, "-c", CHECKED]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "refused: 3\n"
