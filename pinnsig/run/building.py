@@ -19,7 +19,7 @@ from pinnsig.model.fields import guarded, input_count
 from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
-from pinnsig.run.networks import Own, is_drawn, make_network, signal_depth
+from pinnsig.run.networks import Own, is_drawn, make_network, network_notices, signal_depth
 from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
 
@@ -87,6 +87,7 @@ def build(
         init=initializer.spec,
         set=made.values(),
     )
+    notices += network_notices(module, sizes[0])
     notices += [*learning_rate_notices(settings.lr, activation), *_dense_notices(settings)]
     model = Model(made, module)
     return RunComponents(settings, made, activation, initializer, model, tuple(notices))

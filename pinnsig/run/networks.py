@@ -87,6 +87,30 @@ def make_network(
     return module
 
 
+def network_notices(network: nn.Module, inputs: int) -> list[str]:
+    """Return a line where an own network's second partials are 0 everywhere, as with ReLU."""
+    if isinstance(network, Network) or not _is_piecewise_linear(network, inputs):
+        return []
+    return [
+        f"network {type(network).__name__} is piecewise linear, as with ReLU: its second partials "
+        "are 0 everywhere, so that it cannot meet an equation of second order; take a smooth "
+        "activation, such as nn.Tanh() or nn.SiLU()"
+    ]
+
+
+def _is_piecewise_linear(network: nn.Module, inputs: int) -> bool:
+    tried = copy.deepcopy(network)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(TRIED, inputs, generator=generator, dtype=torch.float64)
+    x = x.to(next(tried.parameters()).detach()).requires_grad_()
+    with torch.enable_grad():
+        (slope,) = torch.autograd.grad(tried(x).sum(), x, create_graph=True, materialize_grads=True)
+        if not slope.requires_grad:
+            return True
+        (bend,) = torch.autograd.grad(slope.square().sum(), x, materialize_grads=True)
+    return not bend.any()
+
+
 def is_drawn(network: nn.Module) -> bool:
     """Return whether an initialiser fills a network; else its weights are its own."""
     return callable(getattr(network, "initialize", None))

@@ -233,6 +233,15 @@ def test_networks_that_cannot_be(solve, tmp_path, network, part):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("bent", "lines"), [(nn.ReLU(), 1), (nn.Identity(), 1), (nn.SiLU(), 0)])
+def test_a_network_without_second_partials_is_told(bent, lines):
+    own = nn.Sequential(nn.Linear(2, 5), bent, nn.Linear(5, 1))
+    settings = resolve({"problem": "heat", "network": "own:Sequential", **SMALL})
+    notices = [line for line in build(settings, network=own).notices if "piecewise" in line]
+    assert len(notices) == lines
+    assert all("second partials are 0" in line for line in notices)
+
+
 def test_normalisation_by_fixed_numbers_is_no_mixing(solve):
     assert solve(normed(2, 1).eval(), adam=1, lbfgs=0).iterations == 1
 
