@@ -128,19 +128,16 @@ class _Combine(Rule):
 class _Multiply(Rule):
     def value(self, operation: Multiply, on: Pass) -> tuple[Tensor, None]:
         left, right = on.values[operation.left], on.values[operation.right]
-        found = torch.zeros_like(left)
-        for k, coefficient, i, j in on.plan.products:
-            found[k].addcmul_(left[i], right[j], value=coefficient)
+        found = torch.empty_like(left)
+        on.plan.product.evaluate({"a": left, "b": right}, found)
         return found, None
 
     def adjoint(self, operation: Multiply, back: Adjoint) -> Contributions:
-        left, right = back.on.values[operation.left], back.on.values[operation.right]
-        of_left, of_right = torch.zeros_like(left), torch.zeros_like(right)
-        for k, coefficient, i, j in back.on.plan.products:
-            of_left[i].addcmul_(back.grad[k], right[j], value=coefficient)
-            of_right[j].addcmul_(back.grad[k], left[i], value=coefficient)
-        yield operation.left, of_left
-        yield operation.right, of_right
+        for factor, other in ((operation.left, operation.right), (operation.right, operation.left)):
+            found = torch.empty_like(back.on.values[factor])
+            stacks = {"b": back.on.values[other], "g": back.grad}
+            back.on.plan.product_adjoint.evaluate(stacks, found)
+            yield factor, found
 
 
 class _Affine(Rule):

@@ -13,7 +13,7 @@ from pinnsig.core.names import Alpha, parse_partial, partial_name
 from pinnsig.derivatives.composition_rule import composition_formula
 from pinnsig.derivatives.formula import Formula
 from pinnsig.derivatives.multi_indices import below
-from pinnsig.derivatives.product_rule import ProductTerm, product_formula, product_terms
+from pinnsig.derivatives.product_rule import product_formula
 
 __all__ = ["MAX_PARTIAL_ORDER", "Alpha", "Plan", "parse_partial", "partial_name"]
 
@@ -77,11 +77,11 @@ class Plan:
         return self.composition.adjoint("h", function="f")
 
     @cached_property
-    def products(self) -> tuple[ProductTerm, ...]:
-        """Leibniz's terms of z = a b: (k, coefficient, i, j), z_k += coefficient a_i b_j."""
-        return product_terms(self.alphas)
+    def product(self) -> Formula:
+        """The stack of a product of the stacks "a" and "b", by Leibniz."""
+        return product_formula(self.alphas)
 
     @cached_property
-    def product(self) -> Formula:
-        """The stack of a product of the stacks "a" and "b"; it has adjoints "a" and "b"."""
-        return product_formula(self.alphas)
+    def product_adjoint(self) -> Formula:
+        """The cotangent of "a"; that of "b" is the same with the factors changed over."""
+        return self.product.adjoint("a")

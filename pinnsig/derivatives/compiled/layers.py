@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pinnsig.derivatives.compiled.forms import NativeForm
 from pinnsig.derivatives.compiled.functions import write_functions
-from pinnsig.derivatives.compiled.network import tile_points
+from pinnsig.derivatives.compiled.tiles import tile_points
 from pinnsig.derivatives.formula import Formula
 from pinnsig.derivatives.plan import Plan
 

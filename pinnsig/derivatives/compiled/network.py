@@ -7,25 +7,15 @@ and does each of the three matrix products of a layer once.
 """
 
 from pinnsig.derivatives.compiled.products import write_products
+from pinnsig.derivatives.compiled.tiles import TILES
 
-COLUMNS = 64
-"""Columns of a tile's stack: a stack of 64 units takes a third of the cache next to the processor,
-and more columns make no product faster."""
-
-FLUSH = 32
-"""Tiles whose gradients are summed in the network's own type before they go to double."""
-
-
-def tile_points(partials: int) -> int:
-    """Points of a tile: a multiple of 16, so whole vectors of any processor."""
-    return 16 * max(1, COLUMNS // (16 * partials))
-
-
-_SHAPES = """
+_SHAPE = """
 typedef struct {
     long partials, points, inputs, width, outputs, hidden, tile;
 } Shape;
+"""
 
+_SIZES = """
 /* see `pinnsig.derivatives.compiled.layers` */
 typedef void Activate(long units, const T *bias, T *h, T *z);
 typedef void ActivateBack(long units, const T *h, T *g, T *z);
@@ -35,8 +25,6 @@ static long size_in(const Shape *s, long layer) { return layer ? s->width : s->i
 static long size_out(const Shape *s, long layer) {
     return layer < s->hidden ? s->width : s->outputs;
 }
-static long tiles_of(const Shape *s) { return (s->points + s->tile - 1) / s->tile; }
-static long columns_of(const Shape *s) { return s->partials * s->tile; }
 /* numbers in a layer's sums: rows of weights in whole vectors, and the bias's tile by tile */
 static long sums_of(const Shape *s, long layer) {
     return size_out(s, layer) * (padded(size_in(s, layer)) + s->tile);
@@ -53,24 +41,6 @@ long worked(const Shape *s) {
     return (sums > block ? sums : block) + (4 * w + 3 * i + s->outputs) * columns_of(s) + 16;
 }
 
-/* between an array of shape (K, points, rows) and a tile's stack of that many rows */
-static void gather(const Shape *s, long first, long rows, const T *from, T *to) {
-    long count = s->points - first < s->tile ? s->points - first : s->tile;
-    for (long j = 0; j < rows; j++)
-        for (long k = 0; k < s->partials; k++, to += s->tile) {
-            const T *at = from + (k * s->points + first) * rows + j;
-            for (long p = 0; p < s->tile; p++) to[p] = p < count ? at[p * rows] : 0;
-        }
-}
-static void scatter(
-    const Shape *s, long first, long rows, const T *from, const T *bias, T *to) {
-    long count = s->points - first < s->tile ? s->points - first : s->tile;
-    for (long j = 0; j < rows; j++)
-        for (long k = 0; k < s->partials; k++, from += s->tile) {
-            T *at = to + (k * s->points + first) * rows + j, shift = bias && !k ? bias[j] : 0;
-            for (long p = 0; p < count; p++) at[p * rows] = from[p] + shift;
-        }
-}
 """
 
 _FORWARD = """
@@ -119,10 +89,6 @@ static void write_rows(const Shape *s, long first, long in, long out, const T *g
         to += out * in;
         for (long a = 0; a < out; a++) to[a] = g[a * columns + p] + (add ? to[a] : 0);
     }
-}
-/* single sums of a few tiles go on in double: there are thousands of tiles */
-static void flush(long total, T *sums, double *wide) {
-    for (long j = 0; j < total; j++) wide[j] += sums[j], sums[j] = 0;
 }
 static void write_gradient(const Shape *s, const double *wide, T *gradient) {
     for (long l = 0; l <= s->hidden; l++) {
@@ -188,6 +154,6 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
 
 def write_network(scalar: str) -> str:
     """The functions `forward`, `backward`, `kept` and `worked`, for `float` or `double`."""
-    head = f"#include <stddef.h>\ntypedef {scalar} T;\n#define FLUSH {FLUSH}"
+    head = f"#include <stddef.h>\ntypedef {scalar} T;"
     products = write_products({"float": 4, "double": 8}[scalar])
-    return "\n".join([head, products, _SHAPES, _FORWARD, _BACKWARD])
+    return "\n".join([head, products, _SHAPE, TILES, _SIZES, _FORWARD, _BACKWARD])

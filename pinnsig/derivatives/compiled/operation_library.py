@@ -9,7 +9,6 @@ import torch
 
 from pinnsig.activations import Activation
 from pinnsig.derivatives.compiled.compiler import load
-from pinnsig.derivatives.compiled.network import tile_points
 from pinnsig.derivatives.compiled.operations import PAD, write_leibniz, write_operations
 from pinnsig.derivatives.compiled.reverse_steps import reverse_steps
 from pinnsig.derivatives.compiled.steps import (
@@ -20,6 +19,7 @@ from pinnsig.derivatives.compiled.steps import (
     slots,
 )
 from pinnsig.derivatives.compiled.tape import SCALARS, find_layers
+from pinnsig.derivatives.compiled.tiles import tile_points
 from pinnsig.derivatives.plan import Plan
 from pinnsig.networks import Structure
 from pinnsig.networks.operations import Activate, Linear, tensors

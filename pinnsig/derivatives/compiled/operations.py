@@ -4,20 +4,23 @@ As in `network`, points are taken in tiles; a tile's pass is a list of steps (`s
 interpreter runs. What depends on the plan or on an activation are functions that a step names.
 """
 
-from pinnsig.derivatives.compiled.network import FLUSH, tile_points
 from pinnsig.derivatives.compiled.products import write_products
 from pinnsig.derivatives.compiled.steps import Code
+from pinnsig.derivatives.compiled.tiles import TILES, tile_points
 from pinnsig.derivatives.plan import Plan
 
 PAD = 16
 """Units of a register come in multiples of it: whole vectors of any processor and type."""
 
-_SHAPES = """
+_SHAPE = """
 /* what all steps share: sizes of a stack; numbers in all registers; units of the widest one, whole
    vectors; numbers kept of each tile, and in all tensors' sums; trained tensors */
 typedef struct {
     long partials, points, tile, registers, widest, kept, total, tensors;
 } Shape;
+"""
+
+_STEPS = """
 /* registers z, a, b and `ahead` are places among the registers, or -1 - theirs among what is kept;
    a tensor's sums stand at `sums`, its columns of a Jacobian at `column` */
 typedef struct {
@@ -35,8 +38,6 @@ typedef void Multiply(long units, const T *a, const T *b, T *z);
 typedef void MultiplyBack(long units, const T *other, const T *g, T *z, long add);
 
 static long padded(long n) { return (n + PAD - 1) / PAD * PAD; }
-static long tiles_of(const Shape *s) { return (s->points + s->tile - 1) / s->tile; }
-static long columns_of(const Shape *s) { return s->partials * s->tile; }
 long kept(const Shape *s) { return tiles_of(s) * s->kept; }
 /* registers, zeros, one register turned, and sums in both types or the rows of one point */
 long worked(const Shape *s) {
@@ -45,23 +46,6 @@ long worked(const Shape *s) {
     return s->registers + s->widest * (1 + columns_of(s)) + (sums > block ? sums : block) + PAD;
 }
 
-/* between an array of shape (K, points, units) and a register */
-static void gather(const Shape *s, long first, long units, const T *from, T *to) {
-    long count = s->points - first < s->tile ? s->points - first : s->tile;
-    for (long j = 0; j < units; j++)
-        for (long k = 0; k < s->partials; k++, to += s->tile) {
-            const T *at = from + (k * s->points + first) * units + j;
-            for (long p = 0; p < s->tile; p++) to[p] = p < count ? at[p * units] : 0;
-        }
-}
-static void scatter(const Shape *s, long first, long units, const T *from, T *to) {
-    long count = s->points - first < s->tile ? s->points - first : s->tile;
-    for (long j = 0; j < units; j++)
-        for (long k = 0; k < s->partials; k++, from += s->tile) {
-            T *at = to + (k * s->points + first) * units + j;
-            for (long p = 0; p < count; p++) at[p * units] = from[p];
-        }
-}
 """
 
 _ELEMENTWISE = """
@@ -146,10 +130,6 @@ static void product_sums(const Shape *s, const Step *c, const T *a, const T *b, 
         vector_sums(s, c, j, found, into);
     }
 }
-/* single sums of a few tiles go on in double: there are thousands of tiles */
-static void flush(long total, T *sums, double *wide) {
-    for (long j = 0; j < total; j++) wide[j] += sums[j], sums[j] = 0;
-}
 static void write_gradient(const Shape *s, const Tensor *tensors, const double *wide, T *gradient) {
     for (long i = 0; i < s->tensors; i++) {
         long rows = tensors[i].rows, columns = tensors[i].columns, row = padded(columns);
@@ -172,7 +152,7 @@ static void write_gradient(const Shape *s, const Tensor *tensors, const double *
 def _run() -> str:
     cases = {
         Code.GATHER: "gather(s, into->first, n, c->second ? second : inputs, z);",
-        Code.SCATTER: "scatter(s, into->first, n, a, c->second ? below : out);",
+        Code.SCATTER: "scatter(s, into->first, n, a, NULL, c->second ? below : out);",
         Code.LINEAR: """
             product(n, columns, c->depth, w, c->depth, 1, a, columns, z, columns, 0, ahead);
             if (c->bias >= 0) shift(n, columns, s->tile, weights[c->bias], 1, 1, z);""",
@@ -259,10 +239,10 @@ void backward(const Shape *s, const Step *steps, long count, const Tensor *tenso
 
 def write_operations(scalar: str) -> str:
     """The functions `forward`, `backward`, `kept` and `worked`, for `float` or `double`."""
-    sizes = f"#define FLUSH {FLUSH}\n#define PAD {PAD}\n#define TILE {tile_points(1)}"
+    sizes = f"#define PAD {PAD}\n#define TILE {tile_points(1)}"
     head = f"#include <stddef.h>\ntypedef {scalar} T;\n{sizes}"
     products = write_products({"float": 4, "double": 8}[scalar])
-    return "\n".join([head, products, _SHAPES, _ELEMENTWISE, _SUMS, _run(), _PASSES])
+    return "\n".join([head, products, _SHAPE, TILES, _STEPS, _ELEMENTWISE, _SUMS, _run(), _PASSES])
 
 
 def write_leibniz(plan: Plan, scalar: str) -> str:
@@ -273,15 +253,13 @@ def write_leibniz(plan: Plan, scalar: str) -> str:
     `other`: the formula is the same in both.
     """
     tile, rows = tile_points(len(plan)), range(len(plan))
-    products: dict[int, list[str]] = {k: [] for k in rows}
-    cotangents: dict[int, list[str]] = {k: [] for k in rows}
-    for k, coefficient, i, j in plan.products:
-        times = "" if coefficient == 1 else f"(T){coefficient!r} * "
-        products[k].append(f"{times}a{i} * b{j}")
-        cotangents[i].append(f"{times}g{k} * b{j}")
+    products, cotangents = (
+        formula.write(lambda stack, k: f"{stack}{k}", lambda c: f"(T){c!r}")
+        for formula in (plan.product, plan.product_adjoint)
+    )
     reads = [f"T b{k} = b[i + {k} * TILE];" for k in rows]
     forward = [f"T a{k} = a[i + {k} * TILE];" for k in rows] + reads
-    forward += [f"z[i + {k} * TILE] = {' + '.join(products[k])};" for k in rows]
+    forward += [f"z[i + {k} * TILE] = {products[k]};" for k in rows]
     backward = [f"T g{k} = g[i + {k} * TILE];" for k in rows] + reads
     head = f"typedef {scalar} T;\n#define TILE {tile}\n#define STACK {len(plan) * tile}"
 
@@ -294,7 +272,7 @@ def write_leibniz(plan: Plan, scalar: str) -> str:
         }}"""
 
     def adjoint(sign: str) -> str:
-        written = [f"z[i + {k} * TILE] {sign} {' + '.join(cotangents[k])};" for k in rows]
+        written = [f"z[i + {k} * TILE] {sign} {cotangents[k]};" for k in rows]
         return loop([*backward, *written])
 
     return f"""{head}

@@ -13,7 +13,8 @@ from pinnsig.activations import Activation
 from pinnsig.derivatives.compiled.compiler import load
 from pinnsig.derivatives.compiled.forms import native_form
 from pinnsig.derivatives.compiled.layers import write_layers
-from pinnsig.derivatives.compiled.network import tile_points, write_network
+from pinnsig.derivatives.compiled.network import write_network
+from pinnsig.derivatives.compiled.tiles import tile_points
 from pinnsig.derivatives.plan import Plan
 from pinnsig.derivatives.tape import Tape
 from pinnsig.derivatives.workspace import Workspace
