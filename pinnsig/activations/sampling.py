@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pinnsig.core.errors import ActivationError
+from pinnsig.core.errors import ActivationError, whole_message
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class Sampler:
         except ActivationError:
             raise
         except Exception as error:
-            reason = " ".join(str(error).split())
+            reason = whole_message(error)
             raise ActivationError(f"the function fails on a float64 tensor: {reason}") from error
         if not isinstance(values, Tensor) or not values.is_floating_point():
             raise ActivationError("the function must return a floating-point tensor")

@@ -14,8 +14,13 @@ class PinnsigError(ValueError):
 def one_line(error: BaseException) -> str:
     """Return what an error says in one line, behind its type where it is none of ours."""
     if isinstance(error, PinnsigError):
-        return " ".join(str(error).split())
+        return whole_message(error)
     return f"{type(error).__name__}: {first_line(error)}"
+
+
+def whole_message(error: BaseException) -> str:
+    """Return all that an error says as one line; its type's name where it says nothing."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def first_line(error: BaseException) -> str:

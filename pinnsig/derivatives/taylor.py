@@ -167,7 +167,8 @@ class JetsEngine(Engine):
 
     def __init__(self, deterministic: bool = False) -> None:
         super().__init__(deterministic)
-        self._compositions: WeakKeyDictionary[nn.Module, Composition] = WeakKeyDictionary()
+        # or why a network is none: an error itself would hold what it was raised in
+        self._compositions: WeakKeyDictionary[nn.Module, Composition | str] = WeakKeyDictionary()
 
     def refusal(self, network: nn.Module, plan: Plan | None = None) -> str | None:
         """It carries what is a composition of operations (`pinnsig.networks.compose`)."""
@@ -248,10 +249,19 @@ class JetsEngine(Engine):
         return _Carrier(weights, len(composition.parameters), make)
 
     def _composition(self, network: nn.Module) -> Composition:
-        """Traced once for each network, whose `forward` is to stay as it is."""
-        found = self._compositions.get(network)
-        if found is None:
-            found = self._compositions[network] = compose(network)
+        """Traced once for each network, whose `forward` is to stay as it is.
+
+        Raises:
+            CompositionError: it is no composition, which is remembered, too.
+        """
+        if network not in self._compositions:
+            try:
+                self._compositions[network] = compose(network)
+            except CompositionError as error:
+                self._compositions[network] = str(error)
+        found = self._compositions[network]
+        if isinstance(found, str):
+            raise CompositionError(found)
         return found
 
 

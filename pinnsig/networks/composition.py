@@ -14,6 +14,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from pinnsig.core.errors import whole_message
 from pinnsig.networks.operations import Structure
 from pinnsig.networks.stand_ins import CompositionError, Maker, Value, Weight, described
 from pinnsig.networks.tracing import Trace
@@ -71,8 +72,9 @@ def compose(network: nn.Module) -> Composition:
         except CompositionError:
             raise
         except Exception as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            raise CompositionError(f"its forward cannot be followed ({said})") from error
+            raise CompositionError(
+                f"its forward cannot be followed ({whole_message(error)})"
+            ) from error
     if not isinstance(found, Value):
         raise CompositionError(f"its forward gives {described(found)}, nothing made of its input")
     parameters = tuple(holders[id(p)] for p in named.values())

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from pinnsig.core.errors import whole_message
 from pinnsig.networks.operations import (
     Activate,
     Affine,
@@ -88,8 +89,8 @@ def verify(network: nn.Module, structure: Structure, makers: Sequence[Maker]) ->
         try:
             expected = torch.func.functional_call(network, {**named, **fixed}, (x,))
         except Exception as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            raise CompositionError(f"its forward cannot be compared in float64 ({said})") from error
+            reason = f"its forward cannot be compared in float64 ({whole_message(error)})"
+            raise CompositionError(reason) from error
         by = random(x, expected.shape)
         tensors = [t.double() for t in [*trained, *(make(trained) for make in makers)]]
         pairs = zip(followed(value(structure, tensors, x)), followed(expected), strict=True)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pinnsig.activations import Activation
 from pinnsig.core.devices import DTYPES
-from pinnsig.core.errors import PinnsigError, SettingsError
+from pinnsig.core.errors import PinnsigError, SettingsError, one_line
 from pinnsig.core.seeds import weight_generator
 from pinnsig.initializers import Initializer
 from pinnsig.networks import OWN, Network, parse_network
@@ -143,7 +143,7 @@ def _made(own: Own, inputs: int, outputs: int, offered: Mapping[str, Any]) -> nn
     except Exception as error:
         raise SettingsError(
             f"network {name} cannot be made of {inputs} inputs and {outputs} outputs: "
-            f"{_one_line(error)}"
+            f"{one_line(error)}"
         ) from error
     if not isinstance(made, nn.Module):
         raise SettingsError(f"network {name} must make an nn.Module, not {type(made).__name__}")
@@ -208,12 +208,8 @@ def _value(module: nn.Module, x: Tensor, name: str) -> Tensor:
     except Exception as error:
         raise SettingsError(
             f"network {name} cannot take {len(x)} points of {x.shape[1]} inputs, the shape "
-            f"{tuple(x.shape)}: {_one_line(error)}"
+            f"{tuple(x.shape)}: {one_line(error)}"
         ) from error
     if not isinstance(found, Tensor):
         raise SettingsError(f"network {name} must give a tensor, not {type(found).__name__}")
     return found
-
-
-def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pinnsig.core.errors import PinnsigError
+from pinnsig.core.errors import PinnsigError, whole_message
 from pinnsig.problem import Problem, problem_class
 from pinnsig.run.building import build, build_objective
 from pinnsig.run.phases import build_phases, build_weighting
@@ -61,7 +61,7 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
                 if cost not in each:
                     each[cost] = _measured(trainer, member)
             except PinnsigError as error:
-                checked[alike] = " ".join(str(error).split())
+                checked[alike] = whole_message(error)
         if checked[alike]:
             refused[name] = checked[alike]
         else:

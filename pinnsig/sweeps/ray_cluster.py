@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from pinnsig.core.errors import DeviceError, PinnsigError, RunError, first_line
+from pinnsig.core.errors import DeviceError, PinnsigError, RunError, first_line, whole_message
 from pinnsig.core.interrupts import interruptible
 from pinnsig.problem import problem_class, problem_file, source_of
 from pinnsig.problem.opened import OpenedFiles
@@ -109,7 +109,7 @@ def _received(reference: Any, task: Task, told: bool) -> Ended:
     try:
         ended, files = ray.get(reference)
     except ray.exceptions.RayError as error:
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        reason = f"{type(error).__name__}: {whole_message(error)}"
         return Ended(task.name, reason, killed=True, interrupted=told)
     if files:  # none where it could not even begin
         _unpack(files, task.path)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pinnsig.core.errors import whole_message
 from pinnsig.derivatives.compiled.cache import LibraryCache
 from pinnsig.derivatives.compiled.commands import (
     CompilerError,
@@ -101,7 +102,7 @@ class Toolchain:
                 return self.cache.keep(key, made)
         except (CompilerError, OSError) as error:
             self.unusable |= isinstance(error, HangingError)
-            self.fault = self.fault or " ".join(str(error).split())
+            self.fault = self.fault or whole_message(error)
             return None
 
     @functools.cached_property

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from pinnsig.core.errors import DerivativeError
+from pinnsig.core.errors import DerivativeError, whole_message
 from pinnsig.core.types import Inputs, Jacobian, Points, Table
 from pinnsig.derivatives import Plan
 from pinnsig.derivatives.engine import Features
@@ -63,8 +63,7 @@ def partials_per_point(
     try:
         return NestedEngine().partials(each, features, points, plan), each.copies
     except RuntimeError as error:
-        reason = " ".join(str(error).split())
         raise DerivativeError(
             f"rows through a {type(network).__name__} cannot be had, which weighting = start-trace "
-            f"and ntk-trace, lm and the estimate of the error need: {reason}"
+            f"and ntk-trace, lm and the estimate of the error need: {whole_message(error)}"
         ) from error
