@@ -18,8 +18,24 @@ def _check_factor(kind: str, factor: float, inner: Activation) -> None:
         raise ActivationError(f"{kind} factor {factor!r} takes the slope at 0 out of range")
 
 
+class Derived(Activation):
+    """Base of what is made of one function f, `inner`, and is of its kind."""
+
+    inner: Activation
+
+    @property
+    def odd_sigmoid(self) -> bool:
+        """Whether f is (Corollary 1)."""
+        return self.inner.odd_sigmoid
+
+    @property
+    def singular(self) -> bool:
+        """Whether f is."""
+        return self.inner.singular
+
+
 @dataclass(frozen=True)
-class Scaled(Activation):
+class Scaled(Derived):
     """c f(x), of slope c f'(0).
 
     Raises:
@@ -42,16 +58,6 @@ class Scaled(Activation):
         """c sup |f|."""
         return self.factor * self.inner.bound
 
-    @property
-    def odd_sigmoid(self) -> bool:
-        """Whether f is (Corollary 1)."""
-        return self.inner.odd_sigmoid
-
-    @property
-    def singular(self) -> bool:
-        """Whether f is singular."""
-        return self.inner.singular
-
     def _format(self, argument: str) -> str:
         text = self.inner._format(argument)
         return f"{_text(self.factor)}*" + (f"({text})" if _is_sum(self.inner) else text)
@@ -62,7 +68,7 @@ class Scaled(Activation):
 
 
 @dataclass(frozen=True)
-class Stretched(Activation):
+class Stretched(Derived):
     """f(a x), of slope a f'(0) and n-th derivative a^n f^(n)(a x).
 
     Raises:
@@ -84,16 +90,6 @@ class Stretched(Activation):
     def bound(self) -> float:
         """sup |f|, which stretching does not change."""
         return self.inner.bound
-
-    @property
-    def odd_sigmoid(self) -> bool:
-        """Whether f is (Corollary 1)."""
-        return self.inner.odd_sigmoid
-
-    @property
-    def singular(self) -> bool:
-        """Whether f is singular."""
-        return self.inner.singular
 
     def _format(self, argument: str) -> str:
         return self.inner._format(f"{_text(self.factor)}*{argument}")

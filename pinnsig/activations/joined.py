@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pinnsig.activations.algebra import Scaled, Stretched, Sum
+from pinnsig.activations.algebra import Derived, Scaled, Stretched, Sum
 from pinnsig.activations.base import MAX_ORDER, Activation
 from pinnsig.activations.ir import Expr, clamp, factor
 from pinnsig.activations.printing import Factors
@@ -68,7 +68,7 @@ def joined_factors(activation: Activation) -> tuple[tuple[float, ...], ...]:
 
 
 @dataclass(frozen=True)
-class Each(Activation):
+class Each(Derived):
     """Base of those with a factor for each member, of which only the largest is known here."""
 
     slot: int
@@ -79,16 +79,6 @@ class Each(Activation):
     def slope(self) -> float:
         """At least the members'."""
         return self.largest * self.inner.slope
-
-    @property
-    def odd_sigmoid(self) -> bool:
-        """Whether f is."""
-        return self.inner.odd_sigmoid
-
-    @property
-    def singular(self) -> bool:
-        """Whether f is."""
-        return self.inner.singular
 
     def _format(self, argument: str) -> str:
         return f"factor{self.slot}*({self.inner._format(argument)})"
@@ -128,7 +118,7 @@ class StretchedEach(Each):
 
 
 @dataclass(frozen=True)
-class Joined(Activation):
+class Joined(Derived):
     """A joined activation and its members' factors; compared by structure, not by the factors."""
 
     inner: Activation
@@ -147,16 +137,6 @@ class Joined(Activation):
     def bound(self) -> float:
         """At least the members'."""
         return self.inner.bound
-
-    @property
-    def odd_sigmoid(self) -> bool:
-        """Whether the members are."""
-        return self.inner.odd_sigmoid
-
-    @property
-    def singular(self) -> bool:
-        """Whether the members are."""
-        return self.inner.singular
 
     def _format(self, argument: str) -> str:
         return self.inner._format(argument)

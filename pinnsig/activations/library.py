@@ -170,14 +170,8 @@ class Arctan(OddSigmoid):
         )
 
 
-tanh = Tanh()
-gd = Gudermannian()
-erf = Erf()
-arctan = Arctan()
-arctan_normalised = (2 / math.pi) * arctan
-
-register_activation("tanh", tanh)
-register_activation("erf", erf)
-register_activation("arctan", arctan)
-register_activation("arctan_normalised", arctan_normalised)
-register_activation("gd", gd)
+tanh = register_activation("tanh", Tanh())
+erf = register_activation("erf", Erf())
+arctan = register_activation("arctan", Arctan())
+arctan_normalised = register_activation("arctan_normalised", (2 / math.pi) * arctan)
+gd = register_activation("gd", Gudermannian())

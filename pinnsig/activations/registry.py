@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from pinnsig.activations.base import Activation
 from pinnsig.core.errors import ActivationError
 from pinnsig.core.registry import Registry, unknown
 
 Factory = Callable[[float], Activation]
+_Known = TypeVar("_Known", bound=Activation | Factory)
 
 ACTIVATIONS: Registry[Activation] = Registry("activation", ActivationError)
 """Activations by name."""
@@ -24,8 +26,8 @@ _RESERVED = {"x", "pi"}
 _WITH_PARAMETER = re.compile(r"([a-z]+)_?(\d+(?:[._]\d+)?)")
 
 
-def register_activation(name: str, activation: Activation | Factory) -> None:
-    """Make an activation known by name to `parse_activation` and the command line.
+def register_activation(name: str, activation: _Known) -> _Known:
+    """Make an activation known by name to `parse_activation` and the command line; return it.
 
     A factory registered as `f` makes `f2.5` and `f_2.5` from the number 2.5. A subclass writes
     its `_format` with the same name, so that expressions parse back.
@@ -43,6 +45,7 @@ def register_activation(name: str, activation: Activation | Factory) -> None:
         FACTORIES.register(name, activation)
     else:
         raise ActivationError(f"{name!r} must be an Activation or make one, not {activation!r}")
+    return activation
 
 
 def find_activation(name: str) -> Activation | None:

@@ -131,11 +131,7 @@ def softsign(k: float) -> Softsign:
     return Softsign(k)
 
 
-softsign1 = softsign(1)
-softsign2 = softsign(2)
-softsign3 = softsign(3)
-
 register_activation("softsign", softsign)
-register_activation("softsign1", softsign1)
-register_activation("softsign2", softsign2)
-register_activation("softsign3", softsign3)
+softsign1 = register_activation("softsign1", softsign(1))
+softsign2 = register_activation("softsign2", softsign(2))
+softsign3 = register_activation("softsign3", softsign(3))
