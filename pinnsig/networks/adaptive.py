@@ -8,7 +8,15 @@ from torch import Tensor, nn
 
 from pinnsig.activations import Activation, Scaled
 from pinnsig.initializers import Initializer
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    hidden_layers,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network
 
 
@@ -54,16 +62,15 @@ class Adaptive(Network):
         super().__init__()
         count = 1 if per == "global" else depth
         size = (width,) if per == "unit" else ()
-        hidden = linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
-        weights = hidden + linear_weights(width, outputs) + 2 * count * (size or (1,))[0]
+        weights = hidden_layer_weights(inputs, depth, width) + linear_weights(width, outputs)
+        weights += 2 * count * (size or (1,))[0]
         require_memory(weights, depth, width, dtype, device)
         scaled = isinstance(activation, Scaled)
         self.f = activation.inner if scaled else activation
         self.start = activation.factor if scaled else 1.0
         self.activation = self.f.stretch(self.start) if scale == "input" and scaled else activation
         self.signal_depth = depth
-        sizes = [inputs, *[width] * (depth - 1)]
-        self.layers = nn.ModuleList(linear(size, width, dtype, device) for size in sizes)
+        self.layers = hidden_layers(inputs, depth, width, dtype, device)
 
         def scales(trained: bool) -> nn.ParameterList:
             numbers = (torch.ones(size, dtype=dtype, device=device) for _ in range(count))
@@ -72,11 +79,6 @@ class Adaptive(Network):
         self.outer = scales(scale != "input")
         self.inner = scales(scale != "output")
         self.last = linear(width, outputs, dtype, device)
-
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
 
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw all layers in order, and set the scales to what they begin at."""

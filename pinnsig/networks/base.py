@@ -31,6 +31,7 @@ class Network(nn.Module, ABC):
         usual: settings that differ from the usual ones where they are not given.
     """
 
+    last: nn.Linear
     activation: Activation
     signal_depth: int
     keeps_signs: ClassVar[bool] = False
@@ -48,9 +49,9 @@ class Network(nn.Module, ABC):
         """
 
     @property
-    @abstractmethod
     def output(self) -> nn.Linear:
-        """The linear layer that makes outputs of the last state."""
+        """The linear layer that makes outputs of the last state, `last` where it has that name."""
+        return self.last
 
     @abstractmethod
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
@@ -74,6 +75,20 @@ def linear(n_in: int, n_out: int, dtype: torch.dtype, device: torch.device | str
 def linear_weights(n_in: int, n_out: int) -> int:
     """Return how many weights and biases a linear layer has."""
     return (n_in + 1) * n_out
+
+
+def hidden_layers(
+    n_in: int, depth: int, width: int, dtype: torch.dtype, device: torch.device | str
+) -> nn.ModuleList:
+    """Return `depth` linear layers of `width` units, one after another, the first of n_in."""
+    return nn.ModuleList(
+        linear(size, width, dtype, device) for size in (n_in, *[width] * (depth - 1))
+    )
+
+
+def hidden_layer_weights(n_in: int, depth: int, width: int) -> int:
+    """Return how many weights and biases `hidden_layers` have."""
+    return linear_weights(n_in, width) + (depth - 1) * linear_weights(width, width)
 
 
 def draw(

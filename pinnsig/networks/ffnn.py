@@ -9,7 +9,14 @@ from torch import Tensor, nn
 from pinnsig.activations import Activation, join, structure
 from pinnsig.activations.joined import joined_factors
 from pinnsig.initializers import Initializer
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network
 
 
@@ -41,8 +48,7 @@ class FFNN(Network):
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__()
-        hidden = linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
-        weights = hidden + linear_weights(width, outputs)
+        weights = hidden_layer_weights(inputs, depth, width) + linear_weights(width, outputs)
         require_memory(weights, depth, width, dtype, device)
         sizes = [inputs, *[width] * depth, outputs]
         self.activation = activation

@@ -10,7 +10,15 @@ from torch.nn.functional import linear as apply_linear
 from pinnsig.activations import Activation, sin
 from pinnsig.initializers import Initializer
 from pinnsig.initializers.base import standard_normal
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    hidden_layers,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network, require_option
 
 
@@ -92,20 +100,14 @@ class Fourier(Network):
         super().__init__()
         require_option(0 < sigma < math.inf, "fourier", "sigma", "positive and finite", sigma)
         require_option(features >= 1, "fourier", "features", "at least 1", features)
-        hidden = linear_weights(features, width) + (depth - 1) * linear_weights(width, width)
+        hidden = hidden_layer_weights(features, depth, width)
         weights = linear_weights(inputs, features) + hidden + linear_weights(width, outputs)
         require_memory(weights, depth, width, dtype, device)
         self.activation = activation
         self.signal_depth = depth
         self.features = FourierFeatures(inputs, features, sigma, dtype, device)
-        sizes = [features, *[width] * (depth - 1)]
-        self.layers = nn.ModuleList(linear(size, width, dtype, device) for size in sizes)
+        self.layers = hidden_layers(features, depth, width, dtype, device)
         self.last = linear(width, outputs, dtype, device)
-
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
 
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw the frequencies, then all layers in order."""

@@ -3,11 +3,19 @@
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pinnsig.activations import Activation
 from pinnsig.initializers import Initializer
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    hidden_layers,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network
 
 
@@ -45,19 +53,13 @@ class ModifiedMLP(Network):
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__()
-        hidden = 3 * linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
+        hidden = 2 * linear_weights(inputs, width) + hidden_layer_weights(inputs, depth, width)
         require_memory(hidden + linear_weights(width, outputs), depth, width, dtype, device)
         self.activation = activation
         self.signal_depth = depth
         self.u, self.v = (linear(inputs, width, dtype, device) for _ in range(2))
-        sizes = [inputs, *[width] * (depth - 1)]
-        self.layers = nn.ModuleList(linear(size, width, dtype, device) for size in sizes)
+        self.layers = hidden_layers(inputs, depth, width, dtype, device)
         self.last = linear(width, outputs, dtype, device)
-
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
 
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw the encoders, then all layers in order."""

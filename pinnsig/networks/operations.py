@@ -4,96 +4,185 @@ Value 0 is the network's input, of shape (N, inputs); operation i gives value i 
 before it. What they multiply by or add is named by its place among the network's tensors.
 """
 
-from collections.abc import Sequence
+# ruff: noqa: ARG002 - not every operation reads a tensor
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
+
+from torch import Tensor
+from torch.nn.functional import linear
 
 from pinnsig.activations import Activation
 
 
+class _Operation:
+    """What every operation says of itself."""
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The values that it reads."""
+        raise NotImplementedError
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensors that it reads."""
+        return ()
+
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """Return what it gives of what it reads, shape (N, units), differentiable.
+
+        Args:
+            read: the values of its `sources`.
+            tensors: all of the network's.
+        """
+        raise NotImplementedError
+
+    def moved(self, places: Mapping[int, int]) -> Self:
+        """Return the same operation on values that stand at other places."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class Linear:
-    """x W^T + b.
+class _OfOne(_Operation):
+    """An operation that reads one value.
 
     Attributes:
         source: the value x.
+    """
+
+    source: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """See `_Operation.sources`."""
+        return (self.source,)
+
+    def moved(self, places: Mapping[int, int]) -> Self:
+        """See `_Operation.moved`."""
+        return replace(self, source=places[self.source])
+
+
+@dataclass(frozen=True)
+class _OfTwo(_Operation):
+    """An operation that reads two values.
+
+    Attributes:
+        left, right: the values x and y.
+    """
+
+    left: int
+    right: int
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """See `_Operation.sources`."""
+        return self.left, self.right
+
+    def moved(self, places: Mapping[int, int]) -> Self:
+        """See `_Operation.moved`."""
+        return replace(self, left=places[self.left], right=places[self.right])
+
+
+@dataclass(frozen=True)
+class Linear(_OfOne):
+    """x W^T + b.
+
+    Attributes:
         weight: the tensor W, shape (out, in).
         bias: the tensor b, shape (out,); None for none.
     """
 
-    source: int
     weight: int
     bias: int | None
 
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """See `_Operation.tensors`."""
+        return (self.weight,) if self.bias is None else (self.weight, self.bias)
+
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        bias = None if self.bias is None else tensors[self.bias].flatten()
+        return linear(read[0], tensors[self.weight], bias)
+
 
 @dataclass(frozen=True)
-class Activate:
+class Activate(_OfOne):
     """f(x)."""
 
-    source: int
     activation: Activation
 
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return self.activation(read[0])
+
 
 @dataclass(frozen=True)
-class Combine:
-    """x + factor * y, of two values."""
+class Combine(_OfTwo):
+    """x + factor * y."""
 
-    left: int
-    right: int
     factor: float
 
-
-@dataclass(frozen=True)
-class Multiply:
-    """x * y, of two values."""
-
-    left: int
-    right: int
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return read[0] + self.factor * read[1]
 
 
 @dataclass(frozen=True)
-class Affine:
+class Multiply(_OfTwo):
+    """x * y."""
+
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return read[0] * read[1]
+
+
+@dataclass(frozen=True)
+class Affine(_OfOne):
     """factor * x + shift, with two numbers."""
 
-    source: int
     factor: float
     shift: float
 
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return self.factor * read[0] + self.shift
+
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(_OfOne):
     """x times a tensor of one number, or of one for each unit."""
 
-    source: int
     factor: int
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """See `_Operation.tensors`."""
+        return (self.factor,)
+
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return read[0] * tensors[self.factor].flatten()
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(_OfOne):
     """x plus a tensor of one number, or of one for each unit."""
 
-    source: int
     amount: int
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """See `_Operation.tensors`."""
+        return (self.amount,)
+
+    def value(self, read: Sequence[Tensor], tensors: Sequence[Tensor]) -> Tensor:
+        """See `_Operation.value`."""
+        return read[0] + tensors[self.amount].flatten()
 
 
 Operation = Linear | Activate | Combine | Multiply | Affine | Scale | Shift
-
-
-def sources(operation: Operation) -> tuple[int, ...]:
-    """The values that an operation reads."""
-    if isinstance(operation, Combine | Multiply):
-        return operation.left, operation.right
-    return (operation.source,)
-
-
-def tensors(operation: Operation) -> tuple[int, ...]:
-    """The tensors that an operation reads."""
-    match operation:
-        case Linear(_, weight, bias):
-            return (weight,) if bias is None else (weight, bias)
-        case Scale(_, place) | Shift(_, place):
-            return (place,)
-        case _:
-            return ()
 
 
 def pruned(
@@ -103,17 +192,9 @@ def pruned(
     needed = {output, 0}
     for value in range(len(operations), 0, -1):
         if value in needed:
-            needed.update(sources(operations[value - 1]))
+            needed.update(operations[value - 1].sources)
     places = {value: place for place, value in enumerate(sorted(needed))}
-    kept = []
-    for value in list(places)[1:]:
-        operation = operations[value - 1]
-        fields = {
-            name: places[getattr(operation, name)]
-            for name in ("source", "left", "right")
-            if hasattr(operation, name)
-        }
-        kept.append(replace(operation, **fields))
+    kept = [operations[value - 1].moved(places) for value in list(places)[1:]]
     return tuple(kept), tuple(widths[value] for value in places), places[output]
 
 
@@ -149,6 +230,6 @@ class Structure:
         """Which values depend on a trained tensor, or on the inputs if those are wanted."""
         found = [inputs]
         for operation in self.operations:
-            own = any(self.trained[i] for i in tensors(operation))
-            found.append(own or any(found[i] for i in sources(operation)))
+            own = any(self.trained[i] for i in operation.tensors)
+            found.append(own or any(found[i] for i in operation.sources))
         return found

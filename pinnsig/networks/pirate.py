@@ -70,11 +70,6 @@ class PirateNet(Network):
         )
         self.last = linear(width, outputs, dtype, device)
 
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
-
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw the frequencies, the encoders, then all layers in order; close the gates."""
         scales = initializer.scales(self.activation, self.signal_depth)

@@ -8,7 +8,14 @@ from torch import Tensor, nn
 
 from pinnsig.activations import Activation
 from pinnsig.initializers import Initializer
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network, require_option
 
 
@@ -54,8 +61,8 @@ class ResNet(Network):
     ) -> None:
         super().__init__()
         require_option(block >= 1, "resnet", "block", "at least 1", block)
-        hidden = linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
-        require_memory(hidden + linear_weights(width, outputs), depth, width, dtype, device)
+        weights = hidden_layer_weights(inputs, depth, width) + linear_weights(width, outputs)
+        require_memory(weights, depth, width, dtype, device)
         self.activation = activation
         self.first = linear(inputs, width, dtype, device)
         sizes = [min(block, depth - 1 - done) for done in range(0, depth - 1, block)]
@@ -65,11 +72,6 @@ class ResNet(Network):
         )
         self.last = linear(width, outputs, dtype, device)
         self.signal_depth = 1 + len(sizes)
-
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
 
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw all layers in order; with a diagonal, the skip takes its place in each block."""

@@ -11,7 +11,15 @@ from pinnsig.activations import Activation, Scaled, sin
 from pinnsig.core.errors import SettingsError
 from pinnsig.initializers import Initializer, SirenUniform
 from pinnsig.initializers.base import uniform
-from pinnsig.networks.base import Network, draw, linear, linear_weights, require_memory
+from pinnsig.networks.base import (
+    Network,
+    draw,
+    hidden_layer_weights,
+    hidden_layers,
+    linear,
+    linear_weights,
+    require_memory,
+)
 from pinnsig.networks.registry import register_network, require_option
 
 
@@ -58,19 +66,13 @@ class Siren(Network):
             raise SettingsError(
                 f"network siren is made of sines: leave act out, it cannot be {activation}"
             )
-        hidden = linear_weights(inputs, width) + (depth - 1) * linear_weights(width, width)
-        require_memory(hidden + linear_weights(width, outputs), depth, width, dtype, device)
+        weights = hidden_layer_weights(inputs, depth, width) + linear_weights(width, outputs)
+        require_memory(weights, depth, width, dtype, device)
         self.activation = activation
         self.omega_0 = omega_0
         self.signal_depth = depth
-        sizes = [inputs, *[width] * (depth - 1)]
-        self.layers = nn.ModuleList(linear(size, width, dtype, device) for size in sizes)
+        self.layers = hidden_layers(inputs, depth, width, dtype, device)
         self.last = linear(width, outputs, dtype, device)
-
-    @property
-    def output(self) -> nn.Linear:
-        """See `Network.output`."""
-        return self.last
 
     def initialize(self, initializer: Initializer, generator: torch.Generator) -> None:
         """Draw the first layer by its own law, then the others, then the biases by theirs."""

@@ -9,19 +9,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from pinnsig.core.errors import whole_message
-from pinnsig.networks.operations import (
-    Activate,
-    Affine,
-    Combine,
-    Linear,
-    Multiply,
-    Scale,
-    Shift,
-    Structure,
-)
+from pinnsig.networks.operations import Structure
 from pinnsig.networks.stand_ins import CompositionError, Maker
 
 POINTS = 8
@@ -34,23 +24,8 @@ def value(structure: Structure, tensors: Sequence[Tensor], x: Tensor) -> Tensor:
     """Return what the operations make of inputs of shape (N, inputs), differentiable."""
     values = [x]
     for operation in structure.operations:
-        match operation:
-            case Linear(source, weight, bias):
-                shift = None if bias is None else tensors[bias].flatten()
-                found = linear(values[source], tensors[weight], shift)
-            case Activate(source, activation):
-                found = activation(values[source])
-            case Combine(left, right, factor):
-                found = values[left] + factor * values[right]
-            case Multiply(left, right):
-                found = values[left] * values[right]
-            case Affine(source, factor, shift):
-                found = factor * values[source] + shift
-            case Scale(source, place):
-                found = values[source] * tensors[place].flatten()
-            case Shift(source, place):
-                found = values[source] + tensors[place].flatten()
-        values.append(found)
+        read = [values[source] for source in operation.sources]
+        values.append(operation.value(read, tensors))
     return values[structure.output]
 
 

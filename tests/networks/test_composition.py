@@ -6,7 +6,7 @@ from torch import nn
 
 from pinnsig.activations import tanh
 from pinnsig.networks import Composition, CompositionError, compose, verification
-from pinnsig.networks.operations import Activate, Affine, Combine, Linear, Multiply, Scale, tensors
+from pinnsig.networks.operations import Activate, Affine, Combine, Linear, Multiply, Scale
 from tests.networks.compositions import ModifiedMLP, Pirate, ffnn
 
 
@@ -84,7 +84,7 @@ def test_buffers_are_fixed_and_follow_the_modules_type():
     network = Written(lambda n, x: n.out(nn.functional.linear(x, n.fixed)))
     network.register_buffer("fixed", torch.ones(4, 2))
     found = compose(network)
-    (place,) = tensors(found.structure.operations[0])
+    (place,) = found.structure.operations[0].tensors
     assert not found.structure.trained[place]
     network.double()
     assert found.tensors()[place].dtype == torch.float64
@@ -93,7 +93,7 @@ def test_buffers_are_fixed_and_follow_the_modules_type():
 def test_shared_weights_are_one_tensor():
     network = Written(lambda n, x: n.out(n.into(x) * n.into(x)))
     first, second, product, _ = compose(network).structure.operations
-    assert tensors(first) == tensors(second)
+    assert first.tensors == second.tensors
     assert product == Multiply(1, 2)
 
 

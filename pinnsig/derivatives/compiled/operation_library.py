@@ -22,7 +22,7 @@ from pinnsig.derivatives.compiled.tape import SCALARS, find_layers
 from pinnsig.derivatives.compiled.tiles import tile_points
 from pinnsig.derivatives.plan import Plan
 from pinnsig.networks import Structure
-from pinnsig.networks.operations import Activate, Linear, tensors
+from pinnsig.networks.operations import Activate, Linear
 
 _NUMBERS = (
     "code", "units", "z", "a", "b", "depth", "ahead", "tensor", "bias", "size", "sums", "column",
@@ -121,7 +121,7 @@ def _forms(structure: Structure) -> dict[int, int] | None:
     """Columns of each tensor that is read as a matrix, 0 of others; None where one is both."""
     found: dict[int, int] = {}
     for operation in structure.operations:
-        for tensor in tensors(operation):
+        for tensor in operation.tensors:
             columns = 0
             if isinstance(operation, Linear) and tensor == operation.weight:
                 columns = structure.widths[operation.source]

@@ -14,7 +14,6 @@ from pinnsig.networks.operations import (
     Scale,
     Shift,
     Structure,
-    sources,
 )
 
 
@@ -66,7 +65,7 @@ class _Reverse:
         operation = self.structure.operations[value - 1] if value else None
         read: list[int] = []
         if operation is not None and not isinstance(operation, Linear):
-            read = [self._value(source) for source in sources(operation)]
+            read = [self._value(source) for source in operation.sources]
         found = self.values[value] = self.made.register(widths[value])
         if operation is None:
             self._step(Code.GATHER, 0, found)
@@ -113,7 +112,7 @@ class _Reverse:
             return 0
         if isinstance(operation, Activate) and self.moving[value]:
             return value
-        return max(map(self._returning, sources(operation)))
+        return max(map(self._returning, operation.sources))
 
     def _adjoint(self, operation: Operation, value: int, grad: int) -> None:
         moving, widths = self.moving, self.structure.widths

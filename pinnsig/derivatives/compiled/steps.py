@@ -20,7 +20,6 @@ from pinnsig.networks.operations import (
     Scale,
     Shift,
     Structure,
-    sources,
 )
 
 
@@ -127,7 +126,7 @@ def forward_steps(structure: Structure, kept: Sequence[int]) -> Steps:
         registers.append(made.register(widths[value]))
         if value in kept:
             made.kept[value] = registers[value]
-        read = sources(operation)
+        read = operation.sources
         on, depth = [registers[source] for source in read], widths[read[0]]
         made.steps.append(forward_step(operation, widths[value], registers[value], on, depth))
     last = structure.output
