@@ -12,7 +12,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.derivatives import Jet, Plan, Symbol
 from pinnsig.model.fields import trace_partials
 from pinnsig.objective.pointwise import check_inputs, check_pointwise
-from pinnsig.objective.standins import StandIns, domain_points
+from pinnsig.objective.stand_ins import StandIns, domain_points
 from pinnsig.problem import Condition, Problem, Sites
 from pinnsig.problem.condition import GROUPS, INTERIOR, real_tensor, results_by_name
 

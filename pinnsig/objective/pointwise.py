@@ -16,7 +16,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.derivatives import Jet
 from pinnsig.model.fields import features_of, guarded
 from pinnsig.objective.mixing import Watch
-from pinnsig.objective.standins import MANY, Code, StandIns, rows_of
+from pinnsig.objective.stand_ins import MANY, Code, StandIns, rows_of
 from pinnsig.objective.state import State
 from pinnsig.problem import Condition, Problem
 
