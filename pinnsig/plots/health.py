@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from pinnsig.plots.panels import line_style
 from pinnsig.plots.style import FAINT, finite, log_axis, new_figure, styled
@@ -15,7 +16,9 @@ def health_figure(reports: Sequence[Health], title: str) -> Figure:
     """Four panels with a line for each report.
 
     The last layer's histogram, the spread and the gradient norms over the layers, and the measured
-    chi.
+    chi: of `ffnn` the mean squared singular value of a layer's Jacobian, of other networks the gain
+    of the squared gradients. Activations are over sup|f|, or over their largest size if a network's
+    states go beyond.
     """
     figure = new_figure(9.6, 6.8, title)
     (last, spread), (gradient, chi) = figure.subplots(2, 2)
@@ -27,7 +30,7 @@ def health_figure(reports: Sequence[Health], title: str) -> Figure:
         layers = np.arange(1, len(report.gradients) + 1)
         gradient.plot(layers, finite(report.gradients), **style)
         chi.plot(layers, report.chis, **{**style, "linewidth": 1.0})
-    last.set_xlabel("activation $x^L$ / sup$|f|$")
+    last.set_xlabel("activation $x^L$, over its bound")
     last.set_ylabel("share of units per bin")
     last.set_yscale("log")
     last.set_title("last layer")
@@ -37,11 +40,12 @@ def health_figure(reports: Sequence[Health], title: str) -> Figure:
     log_axis(gradient, [report.gradients for report in reports])
     gradient.set_ylabel(r"$|\delta^l|\;/\;|\delta^L|$")
     gradient.set_title("gradient norm, from the last layer back")
-    chi.set_ylabel(r"$\chi_l$ (mean squared singular value)")
+    chi.set_ylabel(r"$\chi_l$ (mean squared gain)")
     chi.set_title("gradient amplification of a layer")
     chi.axhline(1.0, color=FAINT, linewidth=1.0, linestyle=":")
     for axis in (spread, gradient, chi):
         axis.set_xlabel("hidden layer $l$")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(True)
     figure.legend(*last.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
