@@ -1,5 +1,6 @@
-"""Domains: where a problem's coordinates lie, and its faces."""
+"""Domains: where a problem's coordinates lie, and the parts of their boundary."""
 
 from pinnsig.geometry.box import Box, Face
+from pinnsig.geometry.domain import TIME_NAMES, Domain, Draw, Part, Where
 
-__all__ = ["Box", "Face"]
+__all__ = ["TIME_NAMES", "Box", "Domain", "Draw", "Face", "Part", "Where"]

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import qmc
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.core.types import AxisArray, Column, ColumnArray, GridArray
+from pinnsig.core.types import AxisArray, Column, ColumnArray, GridArray, UnitArray
 from pinnsig.model.fields import guarded
 from pinnsig.model.model import Model
 from pinnsig.problem import Problem
@@ -27,6 +28,8 @@ SOBOL_DIMENSIONS = 21_201  # that direction numbers are known for
 class Comparison:
     """One field on a regular grid, or at scattered points where there are many coordinates.
 
+    Outside a domain that is no box, a grid holds NaN.
+
     Attributes:
         field: its name.
         axes: the grid's points along each coordinate, in the domain's order; of scattered points,
@@ -34,6 +37,8 @@ class Comparison:
         prediction: at every point, a dimension for each of the grid's axes.
         reference: the solution there; None where the problem has none of this field.
         scattered: whether the points are scattered.
+        outside: of a grid, which points lie outside the domain, as they may where that is no box;
+            None means that none does.
     """
 
     field: str
@@ -41,6 +46,14 @@ class Comparison:
     prediction: GridArray
     reference: GridArray | None
     scattered: bool = False
+    outside: NDArray[np.bool_] | None = None
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which points count, of the grid's shape."""
+        if self.outside is None:
+            return np.ones(self.prediction.shape, dtype=bool)
+        return ~self.outside
 
     @property
     def error(self) -> GridArray | None:
@@ -55,7 +68,7 @@ class Comparison:
     @property
     def max_error(self) -> float | None:
         """Largest absolute error."""
-        return None if self.error is None else float(self.error.max())
+        return None if self.error is None else float(np.max(self.error, where=self.inside, initial=0.0))
 
 
 def evaluation_axes(problem: Problem) -> dict[str, AxisArray]:
@@ -69,14 +82,17 @@ def scattered_points(problem: Problem) -> dict[str, ColumnArray]:
 
     Source: scrambled Sobol points (Owen 1998), or uniform ones in more dimensions than those have.
     """
-    dimensions = problem.domain.dimensions
-    if dimensions <= SOBOL_DIMENSIONS:
+    generator = np.random.default_rng(0)
+
+    def draw(count: int, dimensions: int) -> UnitArray:
+        if dimensions > SOBOL_DIMENSIONS:
+            return generator.random((count, dimensions))
         # `seed` is called `rng` since scipy 1.15, which still takes the old name
         sequence = qmc.Sobol(dimensions, seed=0)  # pyright: ignore[reportCallIssue]
-        unit = sequence.random(SCATTERED)
-    else:
-        unit = np.random.default_rng(0).random((SCATTERED, dimensions))
-    return dict(zip(problem.domain.names, problem.domain.place(unit).T, strict=True))
+        return sequence.random(count)
+
+    points = problem.domain.sample(SCATTERED, draw)
+    return dict(zip(problem.domain.names, points.T, strict=True))
 
 
 def fine_axis(problem: Problem, name: str) -> AxisArray:
@@ -104,19 +120,25 @@ def compare(model: Model, axes: Mapping[str, AxisArray] | None = None) -> dict[s
     scattered = axes is None and problem.domain.dimensions not in POINTS
     axes = dict(axes or (scattered_points(problem) if scattered else evaluation_axes(problem)))
     mesh = list(axes.values()) if scattered else np.meshgrid(*axes.values(), indexing="ij")
-    columns = {
-        name: torch.from_numpy(values.ravel()) for name, values in zip(axes, mesh, strict=True)
-    }
+    shape, places = mesh[0].shape, np.stack([values.ravel() for values in mesh], axis=1)
+    inside = problem.domain.contains(places)
+    columns = dict(zip(axes, torch.from_numpy(places[inside]).unbind(1), strict=True))
     predicted = model.predict(columns)
-    references = reference_values(problem, columns)
-    shape = mesh[0].shape
+    references = reference_values(problem, columns) if inside.any() else {}
+
+    def everywhere(values: Column) -> GridArray:
+        whole = np.full(shape, np.nan)
+        whole[inside.reshape(shape)] = values.double().cpu().numpy()
+        return whole
+
     return {
         field: Comparison(
             field,
             axes,
-            predicted[field].double().cpu().numpy().reshape(shape),
-            references[field].numpy().reshape(shape) if field in references else None,
+            everywhere(predicted[field]),
+            everywhere(references[field]) if field in references else None,
             scattered,
+            None if inside.all() else ~inside.reshape(shape),
         )
         for field in problem.fields
     }
@@ -193,8 +215,8 @@ def has_reference(problem: Problem) -> bool:
     Raises:
         ProblemError: see `reference_values`.
     """
-    domain, inside = problem.domain, np.array([[0.25], [0.5], [0.75]])
-    points = torch.from_numpy(domain.lower + inside * (domain.upper - domain.lower))
+    domain, generator = problem.domain, np.random.default_rng(0)
+    points = torch.from_numpy(domain.sample(3, lambda *shape: generator.uniform(0.2, 0.8, shape)))
     return bool(reference_values(problem, dict(zip(domain.names, points.unbind(1), strict=True))))
 
 
@@ -208,9 +230,10 @@ def relative_l2(comparisons: Mapping[str, Comparison]) -> float | None:
     for comparison in comparisons.values():
         if comparison.reference is None or comparison.error is None:
             continue
-        size += float(np.sum(comparison.reference**2))
-        off += float(np.sum(comparison.error**2))
-        points += comparison.error.size
+        # a grid's points outside the domain do not count
+        size += float(np.sum(comparison.reference**2, where=comparison.inside))
+        off += float(np.sum(comparison.error**2, where=comparison.inside))
+        points += int(comparison.inside.sum())
     return math.sqrt(off / (size or points)) if points else None
 
 

@@ -118,5 +118,6 @@ def rows_of(groups: Tensor, stride: int) -> Tensor:
 
 def domain_points(problem: Problem, like: Tensor) -> Tensor:
     """Points inside the domain, shape (N, dimensions), float64."""
-    unit = np.random.default_rng(0).uniform(size=(MANY, problem.domain.dimensions))
-    return torch.as_tensor(problem.domain.place(unit)).to(like.device)
+    generator = np.random.default_rng(0)
+    points = problem.domain.sample(MANY, lambda n, dims: generator.uniform(size=(n, dims)))
+    return torch.as_tensor(points).to(like.device)

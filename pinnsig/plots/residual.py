@@ -7,7 +7,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.geometry import TIME_NAMES
 from pinnsig.plots.style import ERROR, finite, is_to_scale, log_axis, new_figure, styled, symbol
 
 DECADES = 6  # of |r|, at most, below the largest

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.geometry import TIME_NAMES
 from pinnsig.model.evaluation import Comparison
 from pinnsig.plots.solution import draw_curves, middle
 from pinnsig.plots.style import new_figure, styled, symbol

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.geometry import TIME_NAMES
 from pinnsig.model.evaluation import Comparison
 from pinnsig.plots.style import (
     DARK,
@@ -98,6 +98,7 @@ def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figu
     if up in TIME_NAMES:
         across, up = up, across
 
+    outside = None if comparison.outside is None else comparison.outside[cut]
     panels = {"prediction": comparison.prediction[cut]}
     if comparison.reference is not None:
         panels["reference"] = comparison.reference[cut]
@@ -125,7 +126,10 @@ def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figu
             **(_error_colours(values) if label == ABSOLUTE_ERROR else colours),
         )
         figure.colorbar(mesh, ax=axis, pad=0.02)
-        axis.set_facecolor("#BBBBBB")  # what is not finite
+        axis.set_facecolor("white" if outside is not None else "#BBBBBB")  # what is not finite
+        if outside is not None:
+            bad = np.isnan(values) & ~(outside.T if across == names[0] else outside)
+            _draw_shape(axis, comparison, (across, up), outside, bool(bad.any()))
         axis.set_title(f"{symbol(comparison.field)}: {label}")
         axis.set_xlabel(symbol(across), style="italic")
         if to_scale:
@@ -165,6 +169,19 @@ def _draw_data(
     axis.scatter(x, y, s=size, c=values[near], edgecolors=DARK, linewidths=0.8, **colours, **style)
     axis.figure.legend(handles=[Line2D([], [], linestyle="none", marker="o", label="data", **DATA)],
                        loc="outside lower center")  # fmt: skip
+
+
+def _draw_shape(
+    axis: Axes, comparison: Comparison, plane: tuple[str, str], outside: Array, bad: bool
+) -> None:
+    """The outline of a domain that is no box; grey within it where values are not finite."""
+    names = list(comparison.axes)
+    shape = (outside.T if plane[0] == names[0] else outside).astype(float)
+    x, y = (comparison.axes[name] for name in plane)
+    if min(shape.shape) > 1 and 0 < shape.mean() < 1:
+        axis.contour(x, y, shape, levels=[0.5], colors=DARK, linewidths=0.8)
+        if bad:
+            axis.contourf(x, y, shape, levels=[-0.5, 0.5], colors=["#BBBBBB"], zorder=0)
 
 
 def _colours(values: Array) -> dict[str, Any]:

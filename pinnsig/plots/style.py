@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pinnsig.core.files import replacing
-from pinnsig.geometry.box import TIME_NAMES
+from pinnsig.geometry import TIME_NAMES
 
 DPI = 150
 LONGEST = 4.0  # sides of a map that is still drawn to scale

@@ -1,13 +1,13 @@
 """What a PDE is made of: all that a file in `problems/`, or a user's own file, imports."""
 
-from pinnsig.geometry import Box, Face
+from pinnsig.geometry import Box, Domain, Face
 from pinnsig.problem.base import Problem
+from pinnsig.problem.boundary import On
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import INTERIOR, Condition, Sites
-from pinnsig.problem.face_conditions import Dirichlet, Initial, Neumann, Robin
-from pinnsig.problem.faces import On
 from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
+from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
 from pinnsig.problem.references import ODEReference, PeriodicReference
 from pinnsig.problem.registry import (
     absolute,
@@ -26,6 +26,7 @@ __all__ = [
     "Coefficient",
     "Condition",
     "Dirichlet",
+    "Domain",
     "Face",
     "Initial",
     "Neumann",

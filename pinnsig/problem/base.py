@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.registry import suggestion
-from pinnsig.geometry import Box
+from pinnsig.geometry import Domain
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
 from pinnsig.problem.condition import GROUPS, INTERIOR, Condition
@@ -42,7 +42,7 @@ class Problem:
         ProblemError: a class that is not well formed, or a setting with an unusable value.
     """
 
-    domain: ClassVar[Box]
+    domain: ClassVar[Domain]
     fields: ClassVar[tuple[str, ...]] = ("u",)
     hard: bool = False
     scaled_inputs: bool = False
@@ -190,7 +190,8 @@ def _automatic_name(condition: Condition, groups: list[str], taken: Mapping[str,
     name, number = condition.group, 2
     if groups.count(condition.group) > 1:
         on = getattr(condition, "on", None)
-        name += "" if on is None else "_" + (on if isinstance(on, str) else "_".join(on))
+        each = (on,) if isinstance(on, str) or callable(on) else on or ()
+        name += "".join(f"_{o}" if isinstance(o, str) else "" for o in each)
     first = name
     while name in taken:
         name, number = f"{first}_{number}", number + 1

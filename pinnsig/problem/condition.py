@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import parse_quantity
-from pinnsig.geometry import Box, Face
+from pinnsig.geometry import Domain, Draw, Part
 from pinnsig.problem.binding import call_by_name, needed_names
 
 INTERIOR = "residual"
@@ -24,9 +24,6 @@ GROUPS = ("initial", "boundary", "data")
 """What conditions belong to; the first two have a count of points each."""
 
 Array = NDArray[np.float64]
-Draw = Callable[[int, int], Array]
-"""`draw(n, dimensions)`: n points of the unit cube, shape (n, dimensions)."""
-
 Value = float | Callable[..., Any]
 """What a condition prescribes: a number, or a function of coordinates and coefficients by name."""
 
@@ -70,25 +67,25 @@ class Condition(ABC):
             )
         self.name = name
 
-    def bound(self, domain: Box, settings: Mapping[str, Any]) -> Self:
+    def bound(self, domain: Domain, settings: Mapping[str, Any]) -> Self:
         """Return the condition as one of a problem, whose settings its functions may name."""
         del domain
         other = copy.copy(self)
         other.settings = settings
         return other
 
-    def notice(self, domain: Box) -> str | None:
+    def notice(self, domain: Domain) -> str | None:
         """What a user should know of it before training, if there is anything."""
         del domain
         return None
 
-    def faces(self, domain: Box) -> tuple[Face, ...]:
-        """The faces it holds on; none for a condition with points of its own."""
+    def parts(self, domain: Domain) -> tuple[Part, ...]:
+        """The boundary parts it holds on; none for a condition with points of its own."""
         del domain
         return ()
 
     @abstractmethod
-    def sites(self, domain: Box, count: int, draw: Draw) -> Sites:
+    def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
         """Its points; about `count` of them, placed from points of the unit cube."""
 
     @abstractmethod
@@ -99,11 +96,6 @@ class Condition(ABC):
         extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Its residuals by name, each of shape (N,), from fields that know their partials."""
-
-
-def split_evenly(count: int, parts: int) -> list[int]:
-    """Split a count into whole parts that differ by at most one."""
-    return [count // parts + (part < count % parts) for part in range(parts)]
 
 
 def real_tensor(values: Tensor, what: str) -> Tensor:

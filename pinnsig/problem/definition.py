@@ -4,7 +4,7 @@ import functools
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import check_names
-from pinnsig.geometry import Box
+from pinnsig.geometry import Domain
 from pinnsig.problem.coefficients import Setting
 
 WRITTEN = ("domain", "fields", "hard", "scaled_inputs", "residual", "conditions")
@@ -37,7 +37,7 @@ def _check(cls: type, base: type) -> None:
         if name in vars(base) and not name.startswith("__") and name not in WRITTEN:
             raise ProblemError(f"{name!r} is an attribute of every problem: choose another name")
     domain, fields = getattr(cls, "domain", None), getattr(cls, "fields", ())
-    if not isinstance(domain, Box):
+    if not isinstance(domain, Domain):
         raise ProblemError("there is no domain: set domain = Box(x=(0.0, 1.0))")
     if "residual" not in own:
         raise ProblemError("there is no residual: write residual(self, u, x, ...)")

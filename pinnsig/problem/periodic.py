@@ -7,8 +7,8 @@ import numpy as np
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Box, Face
-from pinnsig.problem.condition import Condition, Draw, Sites
+from pinnsig.geometry import Domain, Draw, Face
+from pinnsig.problem.condition import Condition, Sites
 
 
 class Periodic(Condition):
@@ -42,19 +42,20 @@ class Periodic(Condition):
         self.on, self.order = on, order
         self.fields = None if named is None else tuple(named)
 
-    def faces(self, domain: Box) -> tuple[Face, ...]:
+    def parts(self, domain: Domain) -> tuple[Face, ...]:
         """The two sides of its coordinate."""
-        faces = domain.faces(self.on)
-        if len(faces) != 2:
+        faces = [part for part in domain.parts(self.on) if isinstance(part, Face)]
+        if len(faces) != 2 or {face.coordinate for face in faces} != {self.on}:
             raise ProblemError(f"Periodic: on={self.on!r} must name a whole coordinate")
-        return faces
+        return tuple(faces)
 
-    def sites(self, domain: Box, count: int, draw: Draw) -> Sites:
+    def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
         """Opposite points next to each other: lower, upper, lower, upper, ..."""
-        low, high = self.faces(domain)
-        free = domain.dimensions - 1
-        unit = draw(max(count // 2, 1) if free else 1, free)
-        pairs = np.stack([domain.place(unit, low), domain.place(unit, high)], axis=1)
+        low, _ = self.parts(domain)
+        below, _ = domain.sample_part(low, max(count // 2, 1), draw)
+        above = below.copy()
+        above[:, domain.names.index(self.on)] = domain.interval(self.on)[1]
+        pairs = np.stack([below, above], axis=1)
         return Sites(pairs.reshape(-1, domain.dimensions))
 
     def residual(

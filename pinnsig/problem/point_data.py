@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Box
-from pinnsig.problem.condition import Condition, Draw, Sites, read_target
+from pinnsig.geometry import Domain, Draw
+from pinnsig.problem.condition import Condition, Sites, read_target
 
 
 class PointData(Condition):
@@ -50,7 +50,7 @@ class PointData(Condition):
             if not np.isfinite(column).all():
                 raise ProblemError(f"PointData: column {key} holds values that are not finite")
 
-    def sites(self, domain: Box, count: int, draw: Draw) -> Sites:
+    def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
         """The given points, whatever the count; the measured values go with them."""
         del count, draw
         missing = [name for name in domain.names if name not in self.columns]
@@ -65,7 +65,7 @@ class PointData(Condition):
             raise ProblemError(f"PointData: {outside}; leave them out, or say outside=True")
         return Sites(points, measured)
 
-    def notice(self, domain: Box) -> str | None:
+    def notice(self, domain: Domain) -> str | None:
         """Which points lie outside the domain, where they may."""
         points = [self.columns.get(name) for name in domain.names]
         if any(column is None for column in points):

@@ -11,7 +11,7 @@ from pinnsig.core.errors import SamplingError
 from pinnsig.core.memory import require
 from pinnsig.core.types import UnitArray
 from pinnsig.problem import INTERIOR, Condition, Problem, Sites
-from pinnsig.problem.condition import GROUPS, split_evenly
+from pinnsig.problem.condition import GROUPS
 from pinnsig.sampling.samplers import sampler_function
 
 COORDINATE_BYTES = 32
@@ -93,7 +93,7 @@ def draw_inside(
     _checked_integer(draw_number, "draw number", 0)
     _require_memory(problem, count)
     draw = _stream(INTERIOR, sampler, seed, draw_number)
-    return Sites(problem.domain.place(draw(count, problem.domain.dimensions)))
+    return Sites(problem.domain.sample(count, draw))
 
 
 def _stream(
@@ -143,15 +143,20 @@ def _shares(problem: Problem, terms: dict[str, Condition], counts: Counts) -> di
     shares = {}
     for group, total in {"initial": counts.initial, "boundary": counts.boundary}.items():
         members = {name: c for name, c in terms.items() if c.group == group}
-        faces = {name: max(len(c.faces(problem.domain)), 1) for name, c in members.items()}
-        parts = sum(faces.values())
+        sides = {name: max(len(c.parts(problem.domain)), 1) for name, c in members.items()}
+        parts = sum(sides.values())
         if 0 < total < parts:
             raise SamplingError(
                 f"{group} count {total} is too small: the conditions hold on {parts} faces"
             )
-        portions = iter(split_evenly(total, parts))
-        shares |= {name: sum(islice(portions, k)) for name, k in faces.items()}
+        portions = iter(_split_evenly(total, parts))
+        shares |= {name: sum(islice(portions, k)) for name, k in sides.items()}
     return shares
+
+
+def _split_evenly(count: int, parts: int) -> list[int]:
+    """Split a count into whole parts that differ by at most one."""
+    return [count // parts + (part < count % parts) for part in range(parts)]
 
 
 def _checked_integer(value: int, what: str, least: int) -> None:

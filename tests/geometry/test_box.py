@@ -53,13 +53,13 @@ def test_refuses_what_is_no_box(intervals, words):
     ],
 )
 def test_faces(on, faces):
-    assert PLANE.faces(on) == tuple(Face(*face) for face in faces)
+    assert PLANE.parts(on) == tuple(Face(*face) for face in faces)
 
 
 @pytest.mark.parametrize("on", ["y", "x*", "", ("x", "z-")])
 def test_faces_of_no_coordinate(on):
     with pytest.raises(ProblemError, match=r"names no coordinate of the domain: it has x, t"):
-        PLANE.faces(on)
+        PLANE.parts(on)
 
 
 @example(low=3.0, high=3.0, unit=list(np.linspace(0, 1, 101)))  # a box one rounding wide
@@ -72,7 +72,7 @@ def test_points_stay_in_the_box_and_ends_are_exact(low, high, unit):
     points = box.place(np.stack([unit, unit], axis=1))
     assert points.dtype == np.float64
     assert box.contains(points).all()
-    for face in box.faces(("x", "t")):
+    for face in box.parts(("x", "t")):
         on_face = box.place(np.array(unit)[:, None], face)
         column = on_face[:, box.names.index(face.coordinate)]
         assert (column == box.interval(face.coordinate)[face.upper]).all()

@@ -68,9 +68,10 @@ def suspicions(
 
 def _not_finite(comparisons: Mapping[str, Comparison], found: Judgement) -> Iterator[str]:
     for name, comparison in comparisons.items():
-        bad = int(np.count_nonzero(~np.isfinite(comparison.prediction)))
+        values = comparison.prediction[comparison.inside]
+        bad = int(np.count_nonzero(~np.isfinite(values)))
         if bad:
-            yield f"{name} is not finite at {bad} of {comparison.prediction.size} grid points"
+            yield f"{name} is not finite at {bad} of {values.size} grid points"
     if found.independent is None:
         return
     for term, summary in found.independent.terms.items():
@@ -159,8 +160,9 @@ def _flat(comparisons: Mapping[str, Comparison], error: float | None) -> Iterato
     if error is not None and error <= NOTICEABLE_ERROR:
         return
     for field, comparison in comparisons.items():
-        values, reference = comparison.prediction, comparison.reference
-        if reference is not None and _share_flat(reference) > MOSTLY_FLAT:
+        inside, reference = comparison.inside, comparison.reference
+        values = comparison.prediction[inside]
+        if reference is not None and _share_flat(reference[inside]) > MOSTLY_FLAT:
             continue  # so is the truth
         share = _share_flat(values)
         if share > MOSTLY_FLAT:

@@ -100,6 +100,7 @@ def climb(
         best, heights = pool[order], sizes[order]
         steps = generator.uniform(-reach, reach, (len(best), AROUND, domain.dimensions)) * span
         around = np.clip(best[:, None] + steps, domain.lower, domain.upper).reshape(-1, len(span))
+        around = around[domain.contains(around)]
         found = objective.residual_sizes(torch.as_tensor(around)).double().cpu().numpy()
         yield around, found
         pool, sizes = np.concatenate([best, around]), np.concatenate([heights, found])

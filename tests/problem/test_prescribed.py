@@ -196,7 +196,7 @@ def test_places_that_are_none(on):
 
 
 def test_a_face_that_is_named_twice_counts_once():
-    assert Dirichlet(on=("x", "x-"), u=0.0).faces(PLANE) == PLANE.faces("x")
+    assert Dirichlet(on=("x", "x-"), u=0.0).parts(PLANE) == PLANE.parts("x")
 
 
 def test_initial_holds_on_one_coordinate():

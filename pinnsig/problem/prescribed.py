@@ -1,4 +1,4 @@
-"""Short forms of residuals on faces: initial values, Dirichlet, Neumann, Robin."""
+"""Short forms of residuals on boundaries: initial values, Dirichlet, Neumann, Robin."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Box, Face
+from pinnsig.geometry import Domain, Part, Where
+from pinnsig.problem.boundary import BoundaryCondition, in_words
 from pinnsig.problem.condition import Value, prescribed, read_target
-from pinnsig.problem.faces import FaceCondition, Place
 
 
-class Prescribed(FaceCondition):
+class Prescribed(BoundaryCondition):
     """Prescribes one value per keyword: the short form of `On` for "quantity less value"."""
 
-    def __init__(self, on: Place | None, name: str | None, values: dict[str, Value]) -> None:
+    def __init__(self, on: Where | None, name: str | None, values: dict[str, Value]) -> None:
         super().__init__(on, name)
         if not values:
             raise ProblemError(
@@ -39,7 +39,7 @@ class Prescribed(FaceCondition):
     @property
     def title(self) -> str:
         """What it is called in an error."""
-        return f"{type(self).__name__} {'' if self.on is None else self.on}".strip()
+        return f"{type(self).__name__} {'' if self.on is None else in_words(self.on)}".strip()
 
     def quantity(
         self, field: Any, coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
@@ -62,7 +62,7 @@ class Initial(Prescribed):
     ) -> None:
         super().__init__(on, name, values)
 
-    def faces(self, domain: Box) -> tuple[Face, ...]:
+    def parts(self, domain: Domain) -> tuple[Part, ...]:
         """The face where time is lowest."""
         if not isinstance(self.on, str | None):
             raise ProblemError(f"Initial: on={self.on!r} must name one coordinate, such as 't'")
@@ -72,20 +72,20 @@ class Initial(Prescribed):
                 f"Initial finds no time among the coordinates {', '.join(domain.names)}: "
                 "name the one that starts, such as on='x'"
             )
-        return domain.faces(time.rstrip("-") + "-")
+        return domain.parts(time.rstrip("-") + "-")
 
 
 class Dirichlet(Prescribed):
-    """Values on faces: `Dirichlet(on="x", u=0.0)`, or `on="x-"`, `on=("x", "y+")`."""
+    """Values on the boundary: `Dirichlet(on="x", u=0.0)`, or `on="x-"`, `on=("x", "y+")`."""
 
     group = "boundary"
 
-    def __init__(self, on: Place, *, name: str | None = None, **values: Value) -> None:
+    def __init__(self, on: Where, *, name: str | None = None, **values: Value) -> None:
         super().__init__(on, name, values)
 
 
 class Neumann(Dirichlet):
-    """Outward normal derivatives on faces: `Neumann(on="x+", u=0.0)` prescribes du/dn."""
+    """Outward normal derivatives on the boundary: `Neumann(on="x+", u=0.0)` prescribes du/dn."""
 
     def quantity(
         self, field: Any, coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
@@ -104,7 +104,7 @@ class Robin(Neumann):
     """
 
     def __init__(
-        self, on: Place, *, a: Value, b: Value, name: str | None = None, **values: Value
+        self, on: Where, *, a: Value, b: Value, name: str | None = None, **values: Value
     ) -> None:
         super().__init__(on, name=name, **values)
         self.a, self.b = a, b

@@ -1,0 +1,105 @@
+"""Conditions on parts of the boundary, and `On`: any residual there."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Domain, Face, Part, Where
+from pinnsig.problem.binding import call_by_name
+from pinnsig.problem.condition import Condition, Draw, Sites, results_by_name
+
+
+class BoundaryCondition(Condition):
+    """Holds on the boundary parts that `on` names, or where a predicate holds.
+
+    Of a box "x" means both sides, "x-" and "x+" single ones; shapes have names for their parts,
+    and "boundary" is all of it. A predicate is a function of coordinates, `lambda x, y: x > 0`.
+    """
+
+    group = "boundary"
+
+    def __init__(self, on: Where | None, name: str | None) -> None:
+        super().__init__(name)
+        self.on = on
+
+    def parts(self, domain: Domain) -> tuple[Part, ...]:
+        """The boundary parts that `on` names."""
+        return domain.parts(() if self.on is None else self.on)
+
+    def normals(self, domain: Domain) -> tuple[str, ...]:
+        """Coordinates along which its residual needs the normal."""
+        return domain.normal_names(self.parts(domain))
+
+    def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
+        """Points shared between the parts, with the outward normal at each.
+
+        A part without extent (in one dimension) is one point.
+        """
+        parts = self.parts(domain)
+        shares = domain.shares(parts, count)
+        found = [domain.sample_part(p, n, draw) for p, n in zip(parts, shares, strict=True)]
+        points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        wanted = self.normals(domain)
+        return Sites(
+            points, {f"normal_{n}": normals[:, domain.names.index(n)].copy() for n in wanted}
+        )
+
+
+class On(BoundaryCondition):
+    """Any residual on parts of the boundary: `On("x+", lambda u: u.x + u**4)`.
+
+    The function's parameters are found by their names, as those of `Problem.residual`: fields and
+    coordinates, the outward normal's components (normal_x, normal_y), coefficients and choices.
+    It gives a residual of shape (N,), or several in a dict or tuple, which make one term.
+
+    Args:
+        on: the parts. Where it is the start of time alone, points count as initial ones.
+        residual: zero for a solution.
+        name: of its term.
+    """
+
+    differentiable = True
+
+    def __init__(self, on: Where, residual: Callable[..., Any], *, name: str | None = None) -> None:
+        super().__init__(on, name)
+        if not callable(residual):
+            raise ProblemError(
+                f"On {in_words(on)}: a residual is a function, such as lambda u: u.x + u**4, "
+                f"not {residual!r:.60}"
+            )
+        self.function = residual
+
+    def bound(self, domain: Domain, settings: Mapping[str, Any]) -> "On":
+        """See `Condition.bound`; the group is known from here on."""
+        other = super().bound(domain, settings)
+        if self.parts(domain) == (Face(str(domain.time), upper=False),):
+            other.group = "initial"
+        return other
+
+    def normals(self, domain: Domain) -> tuple[str, ...]:
+        """All coordinates, for the function may name any."""
+        return domain.names
+
+    def residual(
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Any],
+        extra: Mapping[str, Tensor],
+    ) -> dict[str, Any]:
+        """What the function gives."""
+        what = f"On {in_words(self.on)}"
+        available = {**fields, **coordinates, **extra}
+        result = call_by_name(self.function, available, what, self.settings)
+        return results_by_name(result, "residual", what)
+
+
+def in_words(on: Where | None) -> str:
+    """A place as errors call it: a predicate by its name."""
+    if isinstance(on, str) or on is None:
+        return str(on)
+    if callable(on):
+        return getattr(on, "__name__", "predicate")
+    return str(tuple(o if isinstance(o, str) else in_words(o) for o in on))
