@@ -14,7 +14,7 @@ from pinnsig.core.errors import DerivativeError, ProblemError
 Alpha = tuple[int, ...]
 """A multi-index: the order of a partial in each coordinate."""
 
-KEYWORDS = ("self", "on", "name", "outside")
+KEYWORDS = ("self", "on", "name", "hard", "outside")
 """Words that methods and conditions take beside fields and coordinates."""
 
 ATTRIBUTES = (

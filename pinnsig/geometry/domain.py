@@ -136,7 +136,9 @@ class Domain(ABC):
             ProblemError: it names none, or one that is not there.
         """
         each = (on,) if isinstance(on, str) or callable(on) else on
-        if not isinstance(each, Sequence) or not all(isinstance(o, str) or callable(o) for o in each):
+        if not isinstance(each, Sequence) or not all(
+            isinstance(o, str) or callable(o) for o in each
+        ):
             raise ProblemError(f"on={on!r} names no boundary: {self.example}")
         found: list[Part] = []
         for one in each:

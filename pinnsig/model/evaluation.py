@@ -68,7 +68,11 @@ class Comparison:
     @property
     def max_error(self) -> float | None:
         """Largest absolute error."""
-        return None if self.error is None else float(np.max(self.error, where=self.inside, initial=0.0))
+        return (
+            None
+            if self.error is None
+            else float(np.max(self.error, where=self.inside, initial=0.0))
+        )
 
 
 def evaluation_axes(problem: Problem) -> dict[str, AxisArray]:

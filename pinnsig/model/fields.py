@@ -14,7 +14,8 @@ from pinnsig.core.types import Inputs, Points, Table
 from pinnsig.derivatives.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
-from pinnsig.problem import Box, Problem
+from pinnsig.problem import Domain, Problem, hard_features, hard_fields
+from pinnsig.problem.hard import scaled
 
 Fields = Mapping[str, Jet]
 Expression = Callable[[Fields, Fields], Any]
@@ -27,6 +28,9 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     Raises:
         ProblemError: the ansatz does not give one jet per field.
     """
+    if "fields" in problem.hard_names:
+        raw = dict(zip(problem.fields, outputs, strict=True))
+        return hard_fields(problem.domain, problem.bound_conditions(), raw, coordinates)
     name = problem.ansatz_name
     if name is None:
         return dict(zip(problem.fields, outputs, strict=True))
@@ -58,6 +62,9 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
 
 def features_of(problem: Problem) -> Features | None:
     """The problem's own network inputs, or scaled coordinates; None for plain ones."""
+    if "features" in problem.hard_names:
+        conditions = problem.bound_conditions()
+        return lambda at: hard_features(problem.domain, conditions, at, problem.scaled_inputs)
     if not problem.has("features"):
         return _scaled(problem.domain) if problem.scaled_inputs else None
 
@@ -68,17 +75,10 @@ def features_of(problem: Problem) -> Features | None:
     return features
 
 
-def _scaled(domain: Box) -> Features:
+def _scaled(domain: Domain) -> Features:
     """Every coordinate on [-1, 1]."""
 
-    def features(coordinates: Mapping[str, Any]) -> list[Any]:
-        found = []
-        for name in domain.names:
-            low, high = domain.interval(name)
-            found.append((coordinates[name] - 0.5 * (low + high)) * (2 / (high - low)))
-        return found
-
-    return features
+    return lambda at: [scaled(domain, name, at[name]) for name in domain.names]
 
 
 def input_count(problem: Problem) -> int:

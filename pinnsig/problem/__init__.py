@@ -5,6 +5,7 @@ from pinnsig.problem.base import Problem
 from pinnsig.problem.boundary import On
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import INTERIOR, Condition, Sites
+from pinnsig.problem.hard import hard_features, hard_fields
 from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
@@ -40,6 +41,8 @@ __all__ = [
     "Setting",
     "Sites",
     "absolute",
+    "hard_features",
+    "hard_fields",
     "name_of",
     "opened_by",
     "problem_class",

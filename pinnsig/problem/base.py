@@ -3,6 +3,7 @@
 import copy
 import inspect
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
@@ -37,6 +38,8 @@ class Problem:
         hard: whether the fields are made by `hard_ansatz`, which meets all conditions but data.
         scaled_inputs: whether the network's inputs are the coordinates scaled to [-1, 1], where
             there are no features.
+        tries_hard: whether conditions with hard=True are terms none the less, to see that they
+            are met.
 
     Raises:
         ProblemError: a class that is not well formed, or a setting with an unusable value.
@@ -46,6 +49,7 @@ class Problem:
     fields: ClassVar[tuple[str, ...]] = ("u",)
     hard: bool = False
     scaled_inputs: bool = False
+    tries_hard: bool = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse a class that is not well formed, whatever `__init__` it has."""
@@ -150,14 +154,11 @@ class Problem:
             )
         return outputs
 
-    def terms(self) -> dict[str, Condition]:
-        """The conditions by term name: initial, boundary, data.
-
-        Where a group has several, each adds where it holds (boundary_x-, boundary_x_y+), and a
-        number where that repeats (boundary_x_2). A name of its own beats that.
+    def bound_conditions(self) -> list[Condition]:
+        """The conditions, with the settings that their functions may name.
 
         Raises:
-            ProblemError: something yielded is no condition, or two have one name.
+            ProblemError: something yielded is no condition.
         """
         found = self.conditions()
         conditions = list(found) if isinstance(found, Iterable) else [found]
@@ -168,9 +169,41 @@ class Problem:
                     "write yield Dirichlet(...), one for each"
                 )
         settings = {name: getattr(self, name) for name in self.settings()}
-        conditions = [condition.bound(self.domain, settings) for condition in conditions]
+        return [condition.bound(self.domain, settings) for condition in conditions]
+
+    @cached_property
+    def hard_names(self) -> tuple[str, ...]:
+        """Of what its hard conditions make: "fields", "features", both or nothing.
+
+        Raises:
+            ProblemError: it has an ansatz or features of its own beside them.
+        """
+        if self.hard:
+            return ()
+        hard = [condition for condition in self.bound_conditions() if condition.hard]
+        made = {"features" if condition.makes_features else "fields" for condition in hard}
+        for name, own in (("fields", "ansatz"), ("features", "features")):
+            if name in made and self.has(own):
+                raise ProblemError(
+                    f"{type(self).__name__}: conditions with hard=True make the {name}, and so "
+                    f"does {own}: leave one of them out"
+                )
+        return tuple(sorted(made))
+
+    def terms(self) -> dict[str, Condition]:
+        """The conditions by term name: initial, boundary, data.
+
+        Where a group has several, each adds where it holds (boundary_x-, boundary_x_y+), and a
+        number where that repeats (boundary_x_2). A name of its own beats that.
+
+        Raises:
+            ProblemError: something yielded is no condition, or two have one name.
+        """
+        conditions = self.bound_conditions()
         if self.hard:
             conditions = [condition for condition in conditions if condition.group == "data"]
+        elif not self.tries_hard:
+            conditions = [condition for condition in conditions if not condition.hard]
         groups = [c.group for c in conditions if c.name is None]
         named: dict[str, Condition] = {}
         for condition in conditions:

@@ -49,6 +49,8 @@ class Condition(ABC):
         stride: how many neighbouring points belong together and stay in one chunk.
         differentiable: whether its residual gets coordinates of which partials can be taken, as the
             residual of the PDE does; else plain tensors.
+        hard: whether it is met exactly, so that it is no term of a loss.
+        makes_features: whether it is so by the network's inputs, else by an ansatz.
         outside: whether its points may lie outside the domain.
         name: its term's name in the loss; None means its group's.
         settings: the problem's coefficients and choices by name, once it is `bound`.
@@ -57,6 +59,8 @@ class Condition(ABC):
     group: str
     stride: ClassVar[int] = 1
     differentiable: ClassVar[bool] = False
+    hard: bool = False
+    makes_features: ClassVar[bool] = False
     outside: bool = False
     settings: Mapping[str, Any] = MappingProxyType({})
 

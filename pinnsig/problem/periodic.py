@@ -9,10 +9,14 @@ from torch import Tensor
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Domain, Draw, Face
 from pinnsig.problem.condition import Condition, Sites
+from pinnsig.problem.prescribed import checked_hard
 
 
 class Periodic(Condition):
     """Fields and their derivatives below `order` agree on the two sides of a coordinate.
+
+    `hard=True` makes them agree to every order: the network sees a point of the circle, sin and
+    cos of 2 pi x / length, in the place of x. It takes all fields, and no `features` beside it.
 
     `Periodic("x")` asks for u and u_x to agree; order=1 for u alone. Of a system, `fields=("u",)`
     names those that are periodic; without it all are.
@@ -20,6 +24,7 @@ class Periodic(Condition):
 
     group = "boundary"
     stride = 2
+    makes_features = True
 
     def __init__(
         self,
@@ -27,6 +32,7 @@ class Periodic(Condition):
         *,
         order: int = 2,
         fields: Sequence[str] | None = None,
+        hard: bool = False,
         name: str | None = None,
     ) -> None:
         super().__init__(name)
@@ -39,7 +45,9 @@ class Periodic(Condition):
         named = (fields,) if isinstance(fields, str) else fields
         if named is not None and not named:
             raise ProblemError("Periodic: fields=() names none: leave it out for all of them")
-        self.on, self.order = on, order
+        if hard and named is not None:
+            raise ProblemError("Periodic: hard=True makes all fields periodic: leave fields= out")
+        self.on, self.order, self.hard = on, order, checked_hard(self, hard)
         self.fields = None if named is None else tuple(named)
 
     def parts(self, domain: Domain) -> tuple[Face, ...]:

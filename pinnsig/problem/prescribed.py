@@ -1,14 +1,16 @@
 """Short forms of residuals on boundaries: initial values, Dirichlet, Neumann, Robin."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Domain, Part, Where
+from pinnsig.problem.binding import call_by_name
 from pinnsig.problem.boundary import BoundaryCondition, in_words
-from pinnsig.problem.condition import Value, prescribed, read_target
+from pinnsig.problem.condition import Condition, Value, prescribed, read_target
 
 
 class Prescribed(BoundaryCondition):
@@ -53,14 +55,22 @@ class Initial(Prescribed):
     """Values at the start of time: `Initial(u=lambda x: torch.sin(x), u_t=0.0)`.
 
     It holds where the coordinate named t, tau or time is lowest; `on="s"` names another one.
+    `hard=True` meets it exactly (see `Dirichlet`), with the derivative in time, if it is given.
     """
 
     group = "initial"
 
     def __init__(
-        self, /, *, on: str | None = None, name: str | None = None, **values: Value
+        self,
+        /,
+        *,
+        on: str | None = None,
+        hard: bool = False,
+        name: str | None = None,
+        **values: Value,
     ) -> None:
         super().__init__(on, name, values)
+        self.hard = checked_hard(self, hard)
 
     def parts(self, domain: Domain) -> tuple[Part, ...]:
         """The face where time is lowest."""
@@ -76,16 +86,30 @@ class Initial(Prescribed):
 
 
 class Dirichlet(Prescribed):
-    """Values on the boundary: `Dirichlet(on="x", u=0.0)`, or `on="x-"`, `on=("x", "y+")`."""
+    """Values on the boundary: `Dirichlet(on="x", u=0.0)`, or `on="x-"`, `on=("x", "y+")`.
+
+    With `hard=True` no term of a loss asks for them: the field is made to have them, from the
+    network's output and the distance to the boundary (`pinnsig.problem.hard`). The values must
+    agree with those of other hard conditions where they meet, and are computed from coordinates
+    by arithmetic and torch's functions.
+    """
+
+    group = "boundary"
+
+    def __init__(
+        self, on: Where, *, hard: bool = False, name: str | None = None, **values: Value
+    ) -> None:
+        super().__init__(on, name, values)
+        self.hard = checked_hard(self, hard)
+
+
+class Neumann(Prescribed):
+    """Outward normal derivatives on the boundary: `Neumann(on="x+", u=0.0)` prescribes du/dn."""
 
     group = "boundary"
 
     def __init__(self, on: Where, *, name: str | None = None, **values: Value) -> None:
         super().__init__(on, name, values)
-
-
-class Neumann(Dirichlet):
-    """Outward normal derivatives on the boundary: `Neumann(on="x+", u=0.0)` prescribes du/dn."""
 
     def quantity(
         self, field: Any, coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
@@ -116,3 +140,40 @@ class Robin(Neumann):
         a = prescribed(self.a, coordinates, f"{self.title}, a", self.settings)
         b = prescribed(self.b, coordinates, f"{self.title}, b", self.settings)
         return a * field + b * super().quantity(field, coordinates, extra)
+
+
+def with_partials(condition: Prescribed, target: str, at: Mapping[str, Any]) -> Any:
+    """Return a prescribed value as a number, or with its partials as a jet.
+
+    Args:
+        condition: that prescribes it.
+        target: its keyword.
+        at: the coordinates, as jets.
+
+    Raises:
+        ProblemError: it is computed by functions that lose the partials, or cannot be had.
+    """
+    value, what = condition.values[target], f"{condition.title}, {target}"
+    if not callable(value):
+        return prescribed(value, at, what, condition.settings)
+    result = call_by_name(value, at, what, condition.settings)
+    if isinstance(result, Real) and not isinstance(result, bool):
+        return float(result)
+    is_jet = type(result) is type(next(iter(at.values())))
+    if is_jet or (isinstance(result, Tensor) and result.ndim == 0):
+        return result
+    raise ProblemError(
+        f"{what}: hard=True needs the value with its partials: compute it from the coordinates by "
+        f"arithmetic and torch's functions (it is a {type(result).__name__})"
+    )
+
+
+def checked_hard(condition: Condition, hard: bool) -> bool:
+    """Return whether a condition is to be met exactly.
+
+    Raises:
+        ProblemError: something else than True or False.
+    """
+    if not isinstance(hard, bool):
+        raise ProblemError(f"{type(condition).__name__}: hard={hard!r:.60} must be True or False")
+    return hard

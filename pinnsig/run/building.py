@@ -161,7 +161,9 @@ def _check_hard(parts: RunComponents) -> None:
     """
     problem = parts.problem
     # the same fields, with the conditions as terms of a loss
-    soft = problem.bound({"hard": False, "ansatz": problem.hard_ansatz})  # type: ignore[attr-defined]
+    own = {"hard": False, "ansatz": problem.hard_ansatz} if problem.hard else {"tries_hard": True}  # type: ignore[attr-defined]
+    soft = problem.bound(own)
+    maker = "hard_ansatz" if problem.hard else "hard=True"
     model = copy.deepcopy(parts.model).double()
     model.problem = soft
     sites = draw_sites(soft, Counts(2, HARD_CHECKS, HARD_CHECKS), "lhs", parts.settings.seed)
@@ -169,10 +171,13 @@ def _check_hard(parts: RunComponents) -> None:
     missed = objective.losses().terms.tolist()
     conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
-        group = conditions[name].group if name in conditions else "data"
-        if group != "data" and not term <= HARD_TOLERANCE:
+        condition = conditions.get(name)
+        met = condition is not None and condition.group != "data"
+        if not problem.hard:
+            met = met and condition.hard
+        if met and not term <= HARD_TOLERANCE:
             raise ProblemError(
-                f"{type(problem).__name__}.hard_ansatz misses the condition {name!r}: its mean "
+                f"{type(problem).__name__}.{maker} misses the condition {name!r}: its mean "
                 f"square is {term:.2g} at the initialised network, and must be 0"
             )
 
@@ -203,7 +208,7 @@ def build_objective(
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
     """
     settings = parts.settings
-    if parts.problem.hard:
+    if parts.problem.hard or parts.problem.hard_names:
         _check_hard(parts)
     objective = Objective(
         parts.model,

@@ -191,7 +191,7 @@ def test_periodic_of_some_fields():
 
 @pytest.mark.parametrize("on", [3, None, (), ("x", 2)])
 def test_places_that_are_none(on):
-    with pytest.raises(ProblemError, match="names no face: write"):
+    with pytest.raises(ProblemError, match="names no boundary: write"):
         Dirichlet(on=on, u=0.0).sites(PLANE, 4, draw)
 
 
