@@ -3,7 +3,7 @@
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +129,17 @@ class Domain(ABC):
         index = self.names.index(name)
         return float(self.lower[index]), float(self.upper[index])
 
+    def approximate_distance(self, part: Part) -> Callable[[Mapping[str, Any]], Any]:
+        """Return a function of coordinates by name that vanishes on a boundary part.
+
+        It is positive inside, smooth, and made of arithmetic and torch's functions.
+
+        Raises:
+            ProblemError: there is none for this domain.
+        """
+        del part
+        raise ProblemError(f"{type(self).__name__} has no smooth distance: leave hard=True out")
+
     def parts(self, on: Where) -> tuple[Part, ...]:
         """The boundary parts that `on` names, or says by a predicate of coordinates.
 
@@ -183,7 +194,7 @@ class Domain(ABC):
             return None
         room = ROUNDING * (self.upper - self.lower)
         beyond = (points < self.lower - room) | (points > self.upper + room)
-        found = [self._beyond(points, axis, units) for axis in np.flatnonzero(beyond.any(axis=0))]
+        found = [self._beyond(points, int(axis), units) for axis in np.flatnonzero(beyond.any(axis=0))]
         if not found:
             place = zip(self.names, points[off][0], strict=True)
             found = ["such as " + ", ".join(f"{name} = {value:.6g}" for name, value in place)]

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -161,7 +162,9 @@ def _check_hard(parts: RunComponents) -> None:
     """
     problem = parts.problem
     # the same fields, with the conditions as terms of a loss
-    own = {"hard": False, "ansatz": problem.hard_ansatz} if problem.hard else {"tries_hard": True}  # type: ignore[attr-defined]
+    own: dict[str, Any] = {"tries_hard": True}
+    if problem.hard:
+        own = {"hard": False, "ansatz": problem.hard_ansatz}  # type: ignore[attr-defined]
     soft = problem.bound(own)
     maker = "hard_ansatz" if problem.hard else "hard=True"
     model = copy.deepcopy(parts.model).double()
@@ -172,10 +175,9 @@ def _check_hard(parts: RunComponents) -> None:
     conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
         condition = conditions.get(name)
-        met = condition is not None and condition.group != "data"
-        if not problem.hard:
-            met = met and condition.hard
-        if met and not term <= HARD_TOLERANCE:
+        if condition is None or condition.group == "data":
+            continue
+        if (problem.hard or condition.hard) and not term <= HARD_TOLERANCE:
             raise ProblemError(
                 f"{type(problem).__name__}.{maker} misses the condition {name!r}: its mean "
                 f"square is {term:.2g} at the initialised network, and must be 0"

@@ -1,6 +1,8 @@
 """Conditions with hard=True: fields that meet them whatever the network gives."""
 
 import math
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,15 +15,24 @@ from pinnsig.initializers import Xavier
 from pinnsig.model import Model
 from pinnsig.model.fields import input_count
 from pinnsig.networks import FFNN
-from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Neumann, Periodic, Problem
+from pinnsig.problem import (
+    Box,
+    Coefficient,
+    Condition,
+    Dirichlet,
+    Initial,
+    Neumann,
+    Periodic,
+    Problem,
+)
 
 STEPS = 1e-5
 
 
-def model_of(problem: Problem) -> Model:
+def model_of(problem: Problem, seed: int = 0) -> Model:
     sizes = input_count(problem), len(problem.outputs)
     network = FFNN(*sizes, 2, 8, Tanh(), dtype=torch.float64)
-    Xavier(sigma_b=0.5).fill(network, torch.Generator().manual_seed(0))
+    Xavier(sigma_b=0.5).fill(network, torch.Generator().manual_seed(seed))
     return Model(problem, network)
 
 
@@ -36,10 +47,10 @@ class Wave(Problem):
     def residual(self, u):
         return u.tt - u.xx
 
-    def conditions(self):
+    def conditions(self) -> Iterable[Condition]:
         yield Dirichlet(on="x-", u=lambda t, rate: torch.sin(rate * (t - 0.5)), hard=True)
         yield Dirichlet(on="x+", u=lambda t: 3 + 0 * t, hard=True)
-        start = {"u": lambda x: x + 1, "u_t": lambda x: 2 * (2 - x) / 3}
+        start: dict[str, Any] = {"u": lambda x: x + 1, "u_t": lambda x: 2 * (2 - x) / 3}
         yield Initial(hard=True, **start)
 
 
@@ -66,8 +77,7 @@ def test_the_derivative_in_time_is_met_by_finite_differences():
 
 def test_the_inside_depends_on_the_network():
     problem = Wave()
-    other = Model(problem, FFNN(2, 1, 2, 8, Tanh(), dtype=torch.float64))
-    Xavier(sigma_b=0.5).fill(other.network, torch.Generator().manual_seed(1))
+    other = model_of(problem, seed=1)
     at = {"x": 0.3, "t": 1.7}
     assert abs(values(problem, **at) - other.predict(at)["u"]) > 1e-3
 
@@ -76,7 +86,7 @@ def test_no_term_is_left_of_them():
     assert list(Wave().terms()) == []
 
     class Both(Wave):
-        def conditions(self):
+        def conditions(self) -> Iterable[Condition]:
             yield Dirichlet(on="x-", u=0.0, hard=True)
             yield Neumann(on="x+", u=1.0)
             yield Initial(u=0.0)
@@ -136,7 +146,7 @@ def with_conditions(*conditions, **members):
     })  # fmt: skip
 
 
-HARD = {"hard": True}
+HARD: dict[str, Any] = {"hard": True}
 
 
 @pytest.mark.parametrize(
@@ -167,9 +177,9 @@ def test_what_no_ansatz_can_be_made_of_is_refused(kind, words, runs):
         pinnsig.solve(kind, runs=runs)
 
 
-@pytest.mark.parametrize("make", [lambda: Dirichlet(on="x", u=0, hard=1),
-                                  lambda: Initial(u=0, hard="yes"),
-                                  lambda: Periodic("x", hard=None)])  # fmt: skip
+@pytest.mark.parametrize("make", [lambda: Dirichlet(on="x", u=0, hard=cast(Any, 1)),
+                                  lambda: Initial(u=0, hard=cast(Any, "yes")),
+                                  lambda: Periodic("x", hard=cast(Any, None))])  # fmt: skip
 def test_hard_is_true_or_false(make):
     with pytest.raises(ProblemError, match="must be True or False"):
         make()
