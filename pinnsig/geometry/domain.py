@@ -194,7 +194,8 @@ class Domain(ABC):
             return None
         room = ROUNDING * (self.upper - self.lower)
         beyond = (points < self.lower - room) | (points > self.upper + room)
-        found = [self._beyond(points, int(axis), units) for axis in np.flatnonzero(beyond.any(axis=0))]
+        axes = np.flatnonzero(beyond.any(axis=0)).tolist()
+        found = [self._beyond(points, axis, units) for axis in axes]
         if not found:
             place = zip(self.names, points[off][0], strict=True)
             found = ["such as " + ", ".join(f"{name} = {value:.6g}" for name, value in place)]
