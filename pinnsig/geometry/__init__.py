@@ -1,6 +1,32 @@
 """Domains: where a problem's coordinates lie, and the parts of their boundary."""
 
-from pinnsig.geometry.box import Box, Face
-from pinnsig.geometry.domain import TIME_NAMES, Domain, Draw, Part, Where
+from pinnsig.geometry.annulus import Annulus
+from pinnsig.geometry.ball import Ball, Disc
+from pinnsig.geometry.box import Box, Interval
+from pinnsig.geometry.combinations import Difference, Intersection, Union
+from pinnsig.geometry.domain import TIME_NAMES, Domain
+from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where
+from pinnsig.geometry.polygon import Polygon
+from pinnsig.geometry.product import Cylinder, Product
 
-__all__ = ["TIME_NAMES", "Box", "Domain", "Draw", "Face", "Part", "Where"]
+__all__ = [
+    "TIME_NAMES",
+    "Annulus",
+    "Ball",
+    "Box",
+    "Cylinder",
+    "Difference",
+    "Disc",
+    "Domain",
+    "Draw",
+    "Face",
+    "Filtered",
+    "Intersection",
+    "Interval",
+    "NamedPart",
+    "Part",
+    "Polygon",
+    "Product",
+    "Union",
+    "Where",
+]

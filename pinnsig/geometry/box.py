@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -10,20 +9,9 @@ import numpy as np
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import check_coordinates
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
-from pinnsig.geometry.domain import ROUNDING, Domain, Draw, Part
-
-
-@dataclass(frozen=True)
-class Face(Part):
-    """One side of a box: `coordinate` is held at its lower or upper end."""
-
-    coordinate: str
-    upper: bool
-
-    @property
-    def normal(self) -> float:
-        """Sign of the outward normal along the coordinate."""
-        return 1.0 if self.upper else -1.0
+from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.outside import ROUNDING
+from pinnsig.geometry.parts import Face, Part
 
 
 class Box(Domain):
@@ -60,58 +48,45 @@ class Box(Domain):
         ends = zip(self.names, self.lower, self.upper, strict=True)
         return f"Box({', '.join(f'{n}=({low:g}, {high:g})' for n, low, high in ends)})"
 
-    def named(self, text: str) -> tuple[Face, ...]:
+    def named(self, text: str) -> tuple[Part, ...]:
         """The faces that a text names: "x" both sides, "x-" the lower one, "x+" the upper one."""
-        name, side = (text[:-1], text[-1]) if text[-1:] in ("-", "+") else (text, "")
-        if text == "boundary":
-            return self.sides
-        if name not in self.names:
+        if text != "boundary" and not any(face.answers(text) for face in self.all_parts):
             raise ProblemError(
                 f"on={text!r} names no coordinate of the domain: it has "
                 f"{', '.join(self.names)} (x means both sides, x- the lower, x+ the upper)"
             )
-        return tuple(Face(name, upper) for upper in (False, True) if side in ("", "-+"[upper]))
+        return super().named(text)
 
     @property
-    def sides(self) -> tuple[Face, ...]:
-        """All faces, but for those of time."""
-        space = [name for name in self.names if name != self.time] or self.names
-        return tuple(Face(name, upper) for name in space for upper in (False, True))
+    def all_parts(self) -> tuple[Face, ...]:
+        """All faces, a pair for each coordinate."""
+        return tuple(Face(name, upper) for name in self.names for upper in (False, True))
 
-    def sample(self, count: int, draw: Draw) -> PointArray:
-        """Return points uniform inside; a grid may give fewer than `count`."""
-        return self.place(draw(count, self.dimensions))
+    def scatter(self, unit: UnitArray) -> Placed:
+        """Place all points inside."""
+        return self.place(unit), np.ones(len(unit), dtype=bool)
 
-    def sample_named(self, part: Part, count: int, draw: Draw) -> tuple[PointArray, PointArray]:
-        """Return points uniform on a face, and its normal at each; an end of an interval is one."""
+    def scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
+        """Place all points on a face."""
         assert isinstance(part, Face)
-        free = self.dimensions - 1
-        points = self.place(draw(count if free else 1, free), part)
+        points = self.place(unit, part)
         normals = np.zeros_like(points)
         normals[:, self.names.index(part.coordinate)] = part.normal
-        return points, normals
+        return points, normals, np.ones(len(unit), dtype=bool)
 
-    def normal_names(self, parts: Sequence[Part]) -> tuple[str, ...]:
-        """Coordinates along which normals of these parts may have a component."""
-        if not all(isinstance(part, Face) for part in parts):
-            return self.names
-        return tuple(dict.fromkeys(part.coordinate for part in parts if isinstance(part, Face)))
-
-    def shares(self, parts: Sequence[Part], count: int) -> list[int]:
+    def weights(self, parts: Sequence[Part]) -> list[float]:
         """Deal out points to faces evenly: their coordinates may have any units."""
-        return [count // len(parts) + (i < count % len(parts)) for i in range(len(parts))]
+        return [1.0] * len(parts)
 
     @property
     def measure(self) -> float:
         """The product of its intervals' lengths."""
         return float(np.prod(self.upper - self.lower))
 
-    def part_measure(self, part: Part) -> float:
+    def named_measure(self, part: Part) -> float:
         """The product of the lengths of the other coordinates' intervals."""
-        lengths = self.upper - self.lower
-        if not isinstance(part, Face):
-            return sum(self.part_measure(side) for side in self.sides)
-        return float(np.prod(np.delete(lengths, self.names.index(part.coordinate))))
+        assert isinstance(part, Face)
+        return float(np.prod(np.delete(self.upper - self.lower, self.names.index(part.coordinate))))
 
     def distance(self, points: PointArray) -> ColumnArray:
         """Return the distance to the boundary, negative inside, all coordinates alike."""
@@ -135,3 +110,18 @@ class Box(Domain):
         """Return which of the points lie in the closed box, within rounding."""
         room = ROUNDING * (self.upper - self.lower)
         return np.all((points >= self.lower - room) & (points <= self.upper + room), axis=1)
+
+
+class Interval(Box):
+    """A box of one coordinate: `Interval(x=(0.0, 1.0))`.
+
+    Raises:
+        ProblemError: see `Box`; several coordinates.
+    """
+
+    def __init__(self, /, **intervals: tuple[float, float]) -> None:
+        super().__init__(**intervals)
+        if self.dimensions != 1:
+            raise ProblemError(
+                f"an interval has one coordinate, not {', '.join(self.names)}: write Box(...)"
+            )

@@ -1,60 +1,38 @@
 """`Domain`: what conditions, sampling, figures and predictions ask of a domain."""
 
-import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pinnsig.core.errors import ProblemError
+from pinnsig.core.registry import suggestion
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
+from pinnsig.geometry.outside import ROUNDING, describe_outside
+from pinnsig.geometry.parts import Draw, Face, Filtered, Part, Where, called, holds
+from pinnsig.geometry.scattering import fill, pick_part, quasi_random
 
 TIME_NAMES = ("t", "tau", "time")
 
-ROUNDING = 1e-6  # of an interval: what lies no further outside is on its end
-FACTORS = (1e3, 1e6, 1e2, 1e1, 1e9, 1e12)
-TIME_FACTORS = (1e3, 60.0, 3600.0, 1e6, 1e9)
-"""By which data in other units are off, the likely ones first."""
-
-Draw = Callable[[int, int], UnitArray]
-"""`draw(n, dimensions)`: at most n points of the unit cube, shape (n, dimensions)."""
-
-Predicate = Callable[..., Any]
-"""Of coordinates by name, arrays of shape (N,); true where a boundary part is."""
-
-Where = str | Predicate | Sequence[str | Predicate]
-"""Which parts of a boundary: names, or predicates of coordinates."""
-
-
-class Part:
-    """A part of a boundary; hashable, equal to another one that means the same."""
-
-
-@dataclass(frozen=True)
-class NamedPart(Part):
-    """A part that a domain knows by a name."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Filtered(Part):
-    """Where a predicate holds on the boundary, but for the ends of time."""
-
-    predicate: Predicate
+Placed = tuple[PointArray, MaskArray]
+"""Points, and which of them count."""
+PlacedOn = tuple[PointArray, PointArray, MaskArray]
+"""Points of a boundary, the outward unit normals there, and which of them count."""
 
 
 class Domain(ABC):
     """A bounded set of points with named coordinates and a boundary of named parts.
 
+    A new one says where points of the unit cube go, inside and on its boundary; sampling follows.
+    Domains of the same coordinates are joined by `|`, `-` and `&`, of others multiplied by `*`.
+
     Attributes:
         names: of the coordinates, in order.
         example: how a boundary part is named, in words.
-        lower, upper: corners of the smallest box around it, shape (dimensions,).
+        lower, upper: corners of a box around it, shape (dimensions,); the smallest one, unless it
+            is an intersection or a difference.
     """
 
     example: str = "write on='boundary', or a predicate such as on=lambda x, y: x > 0"
@@ -65,37 +43,36 @@ class Domain(ABC):
 
     # --- what a domain says ----------------------------------------------------------------------
 
-    @abstractmethod
-    def named(self, text: str) -> tuple[Part, ...]:
-        """The boundary parts that a text names.
-
-        Raises:
-            ProblemError: there is none of that name.
-        """
-
     @property
     @abstractmethod
-    def sides(self) -> tuple[Part, ...]:
-        """The whole boundary, but for the ends of time."""
-
-    @abstractmethod
-    def contains(self, points: PointArray) -> MaskArray:
-        """Return which of the points lie inside or on the boundary, within rounding."""
+    def all_parts(self) -> tuple[Part, ...]:
+        """The parts of its whole boundary, the ends of time among them."""
 
     @abstractmethod
     def distance(self, points: PointArray) -> ColumnArray:
-        """Return the distance to the boundary, negative inside."""
+        """Return the distance to the boundary, negative inside.
+
+        Of combinations the sign is right, and the size at most the distance.
+        """
 
     @abstractmethod
-    def sample(self, count: int, draw: Draw) -> PointArray:
-        """Return points uniform inside; a grid may give fewer than `count`."""
+    def scatter(self, unit: UnitArray) -> Placed:
+        """Map points of the unit cube to points that are uniform inside, where they count.
+
+        Args:
+            unit: shape (N, dimensions), uniform.
+        """
 
     @abstractmethod
-    def sample_named(self, part: Part, count: int, draw: Draw) -> tuple[PointArray, PointArray]:
-        """Return points uniform on a boundary part, and the outward unit normals there.
+    def scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
+        """Map points of the unit cube to points that are uniform on a boundary part.
 
         Normals are those of space: where there is time, they have no component along it, but for
-        its own ends. A grid may give fewer points; a part without extent has one.
+        its own ends.
+
+        Args:
+            part: one of `all_parts`.
+            unit: shape (N, dimensions - 1), uniform.
         """
 
     @property
@@ -104,15 +81,44 @@ class Domain(ABC):
         """Its length, area or volume; times the length of time, where it has time."""
 
     @abstractmethod
-    def part_measure(self, part: Part) -> float:
-        """Length or area of a boundary part; 1 for single points."""
+    def named_measure(self, part: Part) -> float:
+        """Length or area of one of `all_parts`; 1 for single points."""
 
-    def normal_names(self, parts: Sequence[Part]) -> tuple[str, ...]:
-        """Coordinates along which normals of these parts may have a component."""
-        del parts
-        return self.names
+    @property
+    def cover(self) -> float:
+        """The measure of all that `scatter` draws from."""
+        return self.measure
+
+    def part_cover(self, part: Part) -> float:
+        """The measure of all that `scatter_on` draws from."""
+        return self.named_measure(part)
 
     # --- what follows ----------------------------------------------------------------------------
+
+    def named(self, text: str) -> tuple[Part, ...]:
+        """The boundary parts that a text names; "boundary" means `sides`.
+
+        Raises:
+            ProblemError: there is none of that name.
+        """
+        found = self.sides if text == "boundary" else [p for p in self.all_parts if p.answers(text)]
+        if not found:
+            known = [str(part) for part in self.all_parts if str(part)]
+            raise ProblemError(
+                f"on={text!r} names no part of the boundary: {suggestion(text, known)}; "
+                "'boundary' is all of it"
+                if known
+                else f"on={text!r} names no part of the boundary: write 'boundary' for all of it"
+            )
+        return tuple(found)
+
+    @property
+    def sides(self) -> tuple[Part, ...]:
+        """The whole boundary, but for the ends of time."""
+        time = self.time
+        parts = self.all_parts
+        sides = [part for part in parts if not (isinstance(part, Face) and part.coordinate == time)]
+        return tuple(sides) or parts
 
     @property
     def dimensions(self) -> int:
@@ -128,17 +134,6 @@ class Domain(ABC):
         """Lowest and highest value of one coordinate."""
         index = self.names.index(name)
         return float(self.lower[index]), float(self.upper[index])
-
-    def approximate_distance(self, part: Part) -> Callable[[Mapping[str, Any]], Any]:
-        """Return a function of coordinates by name that vanishes on a boundary part.
-
-        It is positive inside, smooth, and made of arithmetic and torch's functions.
-
-        Raises:
-            ProblemError: there is none for this domain.
-        """
-        del part
-        raise ProblemError(f"{type(self).__name__} has no smooth distance: leave hard=True out")
 
     def parts(self, on: Where) -> tuple[Part, ...]:
         """The boundary parts that `on` names, or says by a predicate of coordinates.
@@ -158,28 +153,77 @@ class Domain(ABC):
             raise ProblemError(f"on=() names no boundary: {self.example}")
         return tuple(dict.fromkeys(found))
 
+    def contains(self, points: PointArray) -> MaskArray:
+        """Return which of the points lie inside or on the boundary, within rounding."""
+        return self.distance(points) <= ROUNDING * float((self.upper - self.lower).max())
+
+    def inside(self, points: PointArray) -> MaskArray:
+        """Return which of the points lie inside, by the sign of the distance alone."""
+        return self.distance(points) < 0.0
+
+    def sample(self, count: int, draw: Draw) -> PointArray:
+        """Return points uniform inside; a grid may give fewer than `count`.
+
+        Args:
+            count: how many.
+            draw: gives points of the unit cube, others each time that it is called.
+
+        Raises:
+            ProblemError: hardly any of them falls inside.
+        """
+        return fill(count, self.dimensions, draw, self.scatter, f"inside {self}")[0]
+
     def sample_part(self, part: Part, count: int, draw: Draw) -> tuple[PointArray, PointArray]:
-        """`sample_named`, for any part.
+        """Return points uniform on a boundary part, and the outward unit normals there.
+
+        A grid may give fewer than `count`; a part without extent has one point.
 
         Raises:
             ProblemError: a predicate that cannot be called, or that holds almost nowhere.
         """
+        free = self.dimensions - 1
+        if isinstance(part, Filtered):
+            what = f"where on={called(part.predicate)} holds, which must be a part of the boundary"
+            if not free:
+                return self._ends(part)
+        else:
+            what, count = f"on the boundary {str(part)!r}", count if free else 1
+        points, normals = fill(count, free, draw, lambda u: self._scatter_on(part, u), what)
+        return points, normals
+
+    def part_measure(self, part: Part) -> float:
+        """Length or area of a boundary part; 1 for single points.
+
+        Of a predicate's by quasi-random points, which is right to about 1e-3.
+        """
         if not isinstance(part, Filtered):
-            return self.sample_named(part, count, draw)
+            return self.named_measure(part)
+        if self.dimensions == 1:
+            return float(len(self._ends(part)[0]))
+        unit = quasi_random(self.dimensions - 1)
+        total = 0.0
+        for side in self.sides:
+            points, _, kept = self.scatter_on(side, unit)
+            share = np.mean(holds(part.predicate, self.names, points[kept])) if kept.any() else 0.0
+            total += float(share) * self.named_measure(side)
+        return total
 
-        def whole(n: int) -> tuple[PointArray, PointArray]:
-            shares = self.shares(self.sides, n)
-            found = [self.sample_named(p, k, draw) for p, k in zip(self.sides, shares, strict=True)]
-            points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
-            return points, normals
-
-        return sample_where(part.predicate, self.names, count, whole)
+    def weights(self, parts: Sequence[Part]) -> list[float]:
+        """By which points are dealt out to boundary parts: their measures."""
+        return [self.part_measure(part) for part in parts]
 
     def shares(self, parts: Sequence[Part], count: int) -> list[int]:
-        """Deal out points to boundary parts, in proportion to their measure, at least one each."""
-        sizes = np.array([self.part_measure(part) for part in parts])
-        ends = np.round(np.cumsum(sizes) / sizes.sum() * count).astype(int)
+        """Deal out points to boundary parts, in proportion to their weight, at least one each."""
+        weights = np.array(self.weights(parts))
+        whole = weights.sum() or 1.0
+        ends = np.ceil(np.cumsum(weights) / whole * count - 1e-6).astype(int)
         return [max(int(n), 1) for n in np.diff(ends, prepend=0)]
+
+    def normal_names(self, parts: Sequence[Part]) -> tuple[str, ...]:
+        """Coordinates along which normals of these parts may have a component."""
+        space = tuple(name for name in self.names if name != self.time)
+        found = [(p.coordinate,) if isinstance(p, Face) else space for p in parts]
+        return tuple(dict.fromkeys(name for names in found for name in names))
 
     def describe_outside(self, points: PointArray, units: bool = False) -> str | None:
         """Say how many of the points lie outside, and where; None if none does.
@@ -189,17 +233,9 @@ class Domain(ABC):
             units: whether to say that another unit would put all of them inside.
         """
         off = ~self.contains(points)
-        count = int(off.sum())
-        if not count:
+        if not off.any():
             return None
-        room = ROUNDING * (self.upper - self.lower)
-        beyond = (points < self.lower - room) | (points > self.upper + room)
-        axes = np.flatnonzero(beyond.any(axis=0)).tolist()
-        found = [self._beyond(points, axis, units) for axis in axes]
-        if not found:
-            place = zip(self.names, points[off][0], strict=True)
-            found = ["such as " + ", ".join(f"{name} = {value:.6g}" for name, value in place)]
-        return f"{count} of {len(points)} points lie outside the domain: {'; '.join(found)}"
+        return describe_outside(points, off, self.names, self.lower, self.upper, self.time, units)
 
     def steps(self, dtype: np.dtype[np.floating]) -> dict[str, float]:
         """How many positions numbers of a type can tell apart on each coordinate."""
@@ -213,84 +249,44 @@ class Domain(ABC):
                 found[name] = whole / step if math.isfinite(step) and whole > 0 else 0.0
         return found
 
-    def _beyond(self, points: PointArray, axis: int, units: bool) -> str:
-        """Where points leave the interval of one coordinate, in words."""
-        values, name = points[:, axis], self.names[axis]
-        low, high = self.interval(name)
-        room = ROUNDING * (high - low)
-        some = values[(values < low - room) | (values > high + room)]
-        place = f"{some.min():.6g}" + (f" to {some.max():.6g}" if np.ptp(some) else "")
-        text = f"{name} = {place}, where the domain has {low:g} to {high:g}"
-        factor = self._other_unit(values, name) if units and len(some) > 0.5 * len(values) else 0
-        return text + (f" (a factor of {factor:g}: is it in another unit?)" if factor else "")
+    def _scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
+        """`scatter_on`, for any part."""
+        if not isinstance(part, Filtered):
+            return self.scatter_on(part, unit)
+        sides = self.sides
+        covers = [self.part_cover(side) / self.named_measure(side) for side in sides]
+        weights = [w * c for w, c in zip(self.weights(sides), covers, strict=True)]
+        points, normals, kept, _ = pick_part([(self, side) for side in sides], weights, unit)
+        kept[kept] = holds(part.predicate, self.names, points[kept])
+        return points, normals, kept
 
-    def _other_unit(self, values: ColumnArray, name: str) -> float:
-        """The factor that puts all values inside, where they fill a tenth of the interval, or 0."""
-        low, high = self.interval(name)
-        for factor in TIME_FACTORS if name == self.time else FACTORS:
-            for scaled in (values / factor, values * factor):
-                fills = max(np.ptp(scaled), np.abs(scaled).max()) >= 0.1 * (high - low)
-                if fills and scaled.min() >= low and scaled.max() <= high:
-                    return factor
-        return 0.0
+    def _ends(self, part: Filtered) -> tuple[PointArray, PointArray]:
+        """The ends of an interval where a predicate holds."""
+        found = [self.scatter_on(side, np.empty((1, 0))) for side in self.sides]
+        points, normals, _ = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        keep = holds(part.predicate, self.names, points)
+        if not keep.any():
+            raise ProblemError(f"on={called(part.predicate)} holds at no end of the interval")
+        return points[keep], normals[keep]
 
+    # --- operators -------------------------------------------------------------------------------
 
-def holds(predicate: Predicate, names: Sequence[str], points: PointArray) -> MaskArray:
-    """Return where a predicate holds, called with the coordinates that it names.
+    def __or__(self, other: "Domain") -> "Domain":
+        from pinnsig.geometry.combinations import Union
 
-    Raises:
-        ProblemError: it names something else, or gives no truth value for each point.
-    """
-    wanted = list(inspect.signature(predicate).parameters)
-    unknown = [name for name in wanted if name not in names]
-    if unknown:
-        raise ProblemError(
-            f"on={_called(predicate)}: its parameter {unknown[0]!r} is none of the coordinates "
-            f"{', '.join(names)}"
-        )
-    found = np.asarray(predicate(*(points[:, names.index(name)].copy() for name in wanted)))
-    if found.dtype != np.bool_ or found.shape not in ((), (len(points),)):
-        raise ProblemError(
-            f"on={_called(predicate)} must give a truth value for each point, shape "
-            f"({len(points)},), not {found.dtype} of shape {found.shape}"
-        )
-    return np.broadcast_to(found, (len(points),))
+        return Union(self, other)
 
+    def __and__(self, other: "Domain") -> "Domain":
+        from pinnsig.geometry.combinations import Intersection
 
-def sample_where(
-    predicate: Predicate,
-    names: Sequence[str],
-    count: int,
-    sample: Callable[[int], tuple[PointArray, PointArray]],
-) -> tuple[PointArray, PointArray]:
-    """Return points of a boundary where a predicate holds, with their normals.
+        return Intersection(self, other)
 
-    Args:
-        predicate: of coordinates.
-        names: of the coordinates.
-        count: how many points.
-        sample: gives so many points of the whole boundary, with normals.
+    def __sub__(self, other: "Domain") -> "Domain":
+        from pinnsig.geometry.combinations import Difference
 
-    Raises:
-        ProblemError: it holds almost nowhere.
-    """
-    kept: list[tuple[PointArray, PointArray]] = []
-    found, tried, wanted = 0, 0, max(count, 64)
-    while found < count:
-        points, normals = sample(wanted)
-        keep = holds(predicate, names, points)
-        kept.append((points[keep], normals[keep]))
-        found += int(keep.sum())
-        tried += len(points)
-        if tried > 1000 * max(found, 20):
-            raise ProblemError(
-                f"on={_called(predicate)} holds at {found} of {tried} points of the boundary: "
-                "it must hold on a part of it"
-            )
-        wanted = int(min(1.2 * (count - found) * tried / max(found, 1), 2**16)) + 16
-    points, normals = (np.concatenate(columns)[:count] for columns in zip(*kept, strict=True))
-    return points, normals
+        return Difference(self, other)
 
+    def __mul__(self, other: "Domain") -> "Domain":
+        from pinnsig.geometry.product import product
 
-def _called(predicate: Predicate) -> str:
-    return getattr(predicate, "__name__", None) or repr(predicate)
+        return product(self, other)

@@ -87,12 +87,14 @@ def scattered_points(problem: Problem) -> dict[str, ColumnArray]:
     Source: scrambled Sobol points (Owen 1998), or uniform ones in more dimensions than those have.
     """
     generator = np.random.default_rng(0)
+    dimensions = problem.domain.dimensions
+    # `seed` is called `rng` since scipy 1.15, which still takes the old name
+    few = dimensions <= SOBOL_DIMENSIONS
+    sequence = qmc.Sobol(dimensions, seed=0) if few else None  # pyright: ignore[reportCallIssue]
 
     def draw(count: int, dimensions: int) -> UnitArray:
-        if dimensions > SOBOL_DIMENSIONS:
+        if sequence is None:
             return generator.random((count, dimensions))
-        # `seed` is called `rng` since scipy 1.15, which still takes the old name
-        sequence = qmc.Sobol(dimensions, seed=0)  # pyright: ignore[reportCallIssue]
         return sequence.random(count)
 
     points = problem.domain.sample(SCATTERED, draw)
@@ -220,7 +222,7 @@ def has_reference(problem: Problem) -> bool:
         ProblemError: see `reference_values`.
     """
     domain, generator = problem.domain, np.random.default_rng(0)
-    points = torch.from_numpy(domain.sample(3, lambda *shape: generator.uniform(0.2, 0.8, shape)))
+    points = torch.from_numpy(domain.sample(3, lambda *shape: generator.random(shape)))
     return bool(reference_values(problem, dict(zip(domain.names, points.unbind(1), strict=True))))
 
 

@@ -1,6 +1,16 @@
 """What a PDE is made of: all that a file in `problems/`, or a user's own file, imports."""
 
-from pinnsig.geometry import Box, Domain, Face
+from pinnsig.geometry import (
+    Annulus,
+    Ball,
+    Box,
+    Cylinder,
+    Disc,
+    Domain,
+    Face,
+    Interval,
+    Polygon,
+)
 from pinnsig.problem.base import Problem
 from pinnsig.problem.boundary import On
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
@@ -22,20 +32,26 @@ from pinnsig.problem.registry import (
 
 __all__ = [
     "INTERIOR",
+    "Annulus",
+    "Ball",
     "Box",
     "Choice",
     "Coefficient",
     "Condition",
+    "Cylinder",
     "Dirichlet",
+    "Disc",
     "Domain",
     "Face",
     "Initial",
+    "Interval",
     "Neumann",
     "ODEReference",
     "On",
     "Periodic",
     "PeriodicReference",
     "PointData",
+    "Polygon",
     "Problem",
     "Robin",
     "Setting",
