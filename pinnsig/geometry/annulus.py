@@ -7,8 +7,10 @@ import numpy as np
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, PointArray, UnitArray
+from pinnsig.geometry.ball import Disc
 from pinnsig.geometry.checks import checked_names, checked_number, checked_point
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.formulas import Formula, Piece, both, negative
 from pinnsig.geometry.maps import to_sphere
 from pinnsig.geometry.parts import NamedPart, Part
 
@@ -70,6 +72,16 @@ class Annulus(Domain):
         outward = to_sphere(unit)
         radius, sign = (self.outer, 1.0) if part == OUTER else (self.inner, -1.0)
         return self.center + radius * outward, sign * outward, np.ones(len(unit), dtype=bool)
+
+    def signed_formula(self) -> Formula:
+        """That of both circles."""
+        return both([piece.zero for part in self.all_parts for piece in self.pieces(part)])
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """One of the circles, as of a disc."""
+        if part == OUTER:
+            return [Piece(Disc(self.center, self.outer, names=self.names).signed_formula())]
+        return [Piece(negative(Disc(self.center, self.inner, names=self.names).signed_formula()))]
 
     @property
     def measure(self) -> float:

@@ -1,6 +1,7 @@
 """Balls in any number of dimensions, and discs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, PointArray, UnitArray
 from pinnsig.geometry.checks import checked_names, checked_number, checked_part, checked_point
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.formulas import At, Formula
 from pinnsig.geometry.maps import ball_volume, to_ball, to_sphere
 from pinnsig.geometry.parts import NamedPart, Part
 
@@ -64,6 +66,16 @@ class Ball(Domain):
         del part
         normals = to_sphere(unit)
         return self.center + self.radius * normals, normals, np.ones(len(unit), dtype=bool)
+
+    def signed_formula(self) -> Formula:
+        """(R^2 - r^2) / (2 R), r from the centre."""
+        center, names, radius = self.center.tolist(), self.names, self.radius
+
+        def formula(at: At) -> Any:
+            squares = [(at[name] - c) ** 2 for name, c in zip(names, center, strict=True)]
+            return (radius**2 - sum(squares[1:], squares[0])) / (2.0 * radius)
+
+        return formula
 
     @property
     def measure(self) -> float:

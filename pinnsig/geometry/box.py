@@ -10,6 +10,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import check_coordinates
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.formulas import Formula, Piece, both
 from pinnsig.geometry.outside import ROUNDING
 from pinnsig.geometry.parts import Face, Part
 
@@ -87,6 +88,30 @@ class Box(Domain):
         """The product of the lengths of the other coordinates' intervals."""
         assert isinstance(part, Face)
         return float(np.prod(np.delete(self.upper - self.lower, self.names.index(part.coordinate))))
+
+    def signed_formula(self) -> Formula:
+        """(x - a) (b - x) / (b - a) of all coordinates."""
+        return both([self._between(name) for name in self.names])
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """A face: the distance to its plane, where the other coordinates are between their ends."""
+        assert isinstance(part, Face)
+        others = [self._between(name) for name in self.names if name != part.coordinate]
+        return [Piece(self._from_end(part), both(others) if others else None)]
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """The distance to its plane, which within the box is nowhere but on the face."""
+        assert isinstance(part, Face)
+        return [self._from_end(part)]
+
+    def _from_end(self, face: Face) -> Formula:
+        name, sign = face.coordinate, face.normal
+        end = self.interval(name)[face.upper]
+        return lambda at: sign * (end - at[name])
+
+    def _between(self, name: str) -> Formula:
+        low, high = self.interval(name)
+        return lambda at: (at[name] - low) * (high - at[name]) / (high - low)
 
     def distance(self, points: PointArray) -> ColumnArray:
         """Return the distance to the boundary, negative inside, all coordinates alike."""

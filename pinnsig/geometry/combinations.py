@@ -8,7 +8,8 @@ import numpy as np
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
-from pinnsig.geometry.parts import Part
+from pinnsig.geometry.formulas import Formula, Piece, both, either, negative, trimmed
+from pinnsig.geometry.parts import Face, Flat, NamedPart, Part
 from pinnsig.geometry.scattering import FEW, MANY, pick, pick_part, quasi_random
 
 SKIN = 1e-7  # of its size: how far from a boundary point to look at what lies on either side
@@ -17,7 +18,10 @@ SKIN = 1e-7  # of its size: how far from a boundary point to look at what lies o
 class Combination(Domain):
     """Two domains of the same coordinates in one.
 
-    Its boundary is made of both boundaries, each where the other leaves it, and keeps their names.
+    Its boundary is made of both boundaries, each where the other leaves it, and keeps their names;
+    parts of one name belong together. "x-" is what is left of the lower faces of boxes, but for
+    those of boxes that are taken away: these can be named by `called`.
+
     Measures are those of the two times shares that fixed quasi-random points give, right to about
     1e-4. The distance has the right sign; its size is that to the nearer or farther of the two
     boundaries, which is at most the distance to this one.
@@ -28,6 +32,7 @@ class Combination(Domain):
 
     symbol: str
     flips = False  # whether the normals of the second one turn round
+    keeps_outside = True  # whether of the first one's boundary that is left which is outside
 
     def __init__(self, left: Domain, right: Domain) -> None:
         for domain in (left, right):
@@ -76,7 +81,7 @@ class Combination(Domain):
     def _measures(self) -> dict[Part, float]:
         """Of its boundary parts, but for those of which nothing is left."""
         unit, found = quasi_random(self.dimensions - 1, MANY), {}
-        for part in dict.fromkeys(self.left.all_parts + self.right.all_parts):
+        for part in self._sources:
             found[part] = self.part_cover(part) * float(self.scatter_on(part, unit)[2].mean())
         return {part: size for part, size in found.items() if size}
 
@@ -87,7 +92,7 @@ class Combination(Domain):
 
     def part_cover(self, part: Part) -> float:
         """That of the part of both, before the other takes away from it."""
-        return sum(domain.part_cover(part) for domain in self._having(part))
+        return sum(domain.part_cover(own) for domain, own in self._sources[part])
 
     def named_measure(self, part: Part) -> float:
         """The length or area that is left of a part."""
@@ -95,10 +100,10 @@ class Combination(Domain):
 
     def scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
         """Place points on the parts of both; those count that lie on this one's boundary."""
-        domains = self._having(part)
-        weights = [domain.part_cover(part) for domain in domains]
-        points, normals, kept, chosen = pick_part([(d, part) for d in domains], weights, unit)
-        second = np.array([domain is self.right for domain in domains])[chosen]
+        sources = self._sources[part]
+        weights = [domain.part_cover(own) for domain, own in sources]
+        points, normals, kept, chosen = pick_part(sources, weights, unit)
+        second = np.array([domain is self.right for domain, _ in sources])[chosen]
         if self.flips:
             normals = np.where(second[:, None], -normals, normals)
         at = np.flatnonzero(kept)
@@ -120,9 +125,46 @@ class Combination(Domain):
         """Return which of the points lie inside."""
         return self._either(self.left.inside(points), self.right.inside(points))
 
-    def _having(self, part: Part) -> list[Domain]:
-        """Those of the two that have a part."""
-        return [domain for domain in (self.left, self.right) if part in domain.all_parts]
+    @abstractmethod
+    def signed_formula(self) -> Formula:
+        """See `Domain.signed_formula`."""
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """Those of both, each where the other leaves it."""
+        first, second = self.left.signed_formula(), self.right.signed_formula()
+        found = []
+        for domain, own in self._sources[part]:
+            other = second if domain is self.left else first
+            for piece in domain.pieces(own):
+                if self.flips and domain is self.right:
+                    piece = Piece(negative(piece.zero), piece.room)
+                elif self.keeps_outside:
+                    other = negative(other)
+                found.append(piece.within(other))
+        return found
+
+    @cached_property
+    def _sources(self) -> dict[Part, list[tuple[Domain, Part]]]:
+        """What each of its parts is made of, before the other takes away from it."""
+        found: dict[Part, list[tuple[Domain, Part]]] = {}
+        for domain in (self.left, self.right):
+            for own in domain.all_parts:
+                found.setdefault(self._renamed(domain, own), []).append((domain, own))
+        return found
+
+    def _renamed(self, domain: Domain, part: Part) -> Part:
+        """What a part of one of the two is here.
+
+        A face is one where it is at an end of the whole. The faces of what is taken away have no
+        name, for they would be called by the opposite of their normals.
+        """
+        if not isinstance(part, Face | Flat):
+            return part
+        face = part if isinstance(part, Face) else part.face
+        end = domain.interval(face.coordinate)[face.upper]
+        if isinstance(part, Face) and end == self.interval(face.coordinate)[face.upper]:
+            return face
+        return NamedPart("") if self.flips and domain is self.right else Flat(face)
 
 
 class Union(Combination):
@@ -146,6 +188,10 @@ class Union(Combination):
         """Return the distance to the nearer of the two."""
         return np.minimum(self.left.distance(points), self.right.distance(points))
 
+    def signed_formula(self) -> Formula:
+        """Their R-disjunction."""
+        return either(self.left.signed_formula(), self.right.signed_formula())
+
     def scatter(self, unit: UnitArray) -> Placed:
         """Place points in both; those of the second count where the first has none."""
         chosen, rest = pick(unit[:, 0], [self.left.cover, self.right.cover])
@@ -162,6 +208,7 @@ class Intersection(Combination):
     """What lies in both domains: `Disc(radius=1) & Box(x=(0, 2), y=(0, 1))`."""
 
     symbol = "&"
+    keeps_outside = False
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
         low, high = (self.left.lower, self.right.lower), (self.left.upper, self.right.upper)
@@ -184,6 +231,14 @@ class Intersection(Combination):
     def distance(self, points: PointArray) -> ColumnArray:
         """Return the distance to the farther of the two."""
         return np.maximum(self.left.distance(points), self.right.distance(points))
+
+    def signed_formula(self) -> Formula:
+        """Their R-conjunction."""
+        return both([self.left.signed_formula(), self.right.signed_formula()])
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """Those of both: within either they vanish on its boundary alone."""
+        return [f for domain, own in self._sources[part] for f in domain.inner_formulas(own)]
 
     def scatter(self, unit: UnitArray) -> Placed:
         """Place points in the smaller one; those count that are in the other, too."""
@@ -212,6 +267,21 @@ class Difference(Combination):
     def distance(self, points: PointArray) -> ColumnArray:
         """Return the distance to the first, or from within the second, whichever is larger."""
         return np.maximum(self.left.distance(points), -self.right.distance(points))
+
+    def signed_formula(self) -> Formula:
+        """The R-conjunction of the first and the negative of the second."""
+        return both([self.left.signed_formula(), negative(self.right.signed_formula())])
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """Those of the first, and the pieces of the second, seen from outside."""
+        found: list[Formula] = []
+        for domain, own in self._sources[part]:
+            if domain is self.left:
+                found += domain.inner_formulas(own)
+            else:
+                outward = [Piece(negative(zero), room) for zero, room in domain.pieces(own)]
+                found += [trimmed(piece, self.size) for piece in outward]
+        return found
 
     def scatter(self, unit: UnitArray) -> Placed:
         """Place points in the first; those count that are not in the second."""

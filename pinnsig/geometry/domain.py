@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.registry import suggestion
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
+from pinnsig.geometry.formulas import Formula, Piece, joined, trimmed
 from pinnsig.geometry.outside import ROUNDING, describe_outside
 from pinnsig.geometry.parts import Draw, Face, Filtered, Part, Where, called, holds
 from pinnsig.geometry.scattering import fill, pick_part, quasi_random
@@ -93,7 +94,63 @@ class Domain(ABC):
         """The measure of all that `scatter_on` draws from."""
         return self.named_measure(part)
 
+    # --- smooth distances, where there are formulas ----------------------------------------------
+
+    def signed_formula(self) -> Formula:
+        """Return a smooth function that is positive inside, negative outside, 0 on the boundary.
+
+        Raises:
+            ProblemError: there is none.
+        """
+        raise ProblemError(
+            f"{self} has no formula for a smooth distance: leave out hard=True on its boundary"
+        )
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """Return what one of `all_parts` is made of, by formulas that hold in all of space.
+
+        Raises:
+            ProblemError: there are none.
+        """
+        del part
+        return [Piece(self.signed_formula())]
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """Return functions that vanish on the pieces of a part, and are positive elsewhere inside.
+
+        Outside of the domain they may be anything.
+        """
+        return [trimmed(piece, self.size) for piece in self.pieces(part)]
+
     # --- what follows ----------------------------------------------------------------------------
+
+    def approximate_distance(self, part: Part | None = None) -> Formula:
+        """Return a smooth function that vanishes on a boundary part, and is positive inside.
+
+        Its slope along the inward normal is 1 on the part. It is smooth inside; second derivatives
+        grow without bound towards corners, where pieces of the boundary meet.
+
+        Args:
+            part: of the boundary; None means all sides, as "boundary" does.
+
+        Returns:
+            A function of a dict of coordinates by name, tensors or jets of shape (N,).
+
+        Raises:
+            ProblemError: a part given by a predicate, or a shape that has no formula.
+        """
+        if isinstance(part, Filtered):
+            raise ProblemError(
+                f"on={called(part.predicate)}: a predicate has no formula for a smooth distance: "
+                "name the part, or leave out hard=True"
+            )
+        parts = self.sides if part is None else (part,)
+        return joined([f for p in parts for f in self.inner_formulas(p)], self.size)
+
+    @property
+    def size(self) -> float:
+        """Its largest extent along a coordinate."""
+        return float((self.upper - self.lower).max())
 
     def named(self, text: str) -> tuple[Part, ...]:
         """The boundary parts that a text names; "boundary" means `sides`.
@@ -155,7 +212,7 @@ class Domain(ABC):
 
     def contains(self, points: PointArray) -> MaskArray:
         """Return which of the points lie inside or on the boundary, within rounding."""
-        return self.distance(points) <= ROUNDING * float((self.upper - self.lower).max())
+        return self.distance(points) <= ROUNDING * self.size
 
     def inside(self, points: PointArray) -> MaskArray:
         """Return which of the points lie inside, by the sign of the distance alone."""
@@ -268,6 +325,16 @@ class Domain(ABC):
         if not keep.any():
             raise ProblemError(f"on={called(part.predicate)} holds at no end of the interval")
         return points[keep], normals[keep]
+
+    def called(self, name: str) -> "Domain":
+        """Return the same domain, whose boundary has this name, but for the ends of time.
+
+        Raises:
+            ProblemError: a name that cannot be.
+        """
+        from pinnsig.geometry.renamed import Renamed
+
+        return Renamed(self, name)
 
     # --- operators -------------------------------------------------------------------------------
 

@@ -64,6 +64,20 @@ class Face(Part):
 
 
 @dataclass(frozen=True)
+class Flat(Part):
+    """What was a face of a box, within a combination, and is at no end of its coordinate there."""
+
+    face: Face
+
+    def answers(self, text: str) -> bool:
+        """See `Part.answers`: as the face."""
+        return self.face.answers(text)
+
+    def __str__(self) -> str:
+        return str(self.face)
+
+
+@dataclass(frozen=True)
 class Filtered(Part):
     """Where a predicate holds on the boundary, but for the ends of time."""
 

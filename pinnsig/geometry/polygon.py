@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 from pinnsig.geometry.checks import checked_names, checked_part, checked_points
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.formulas import At, Formula, Piece, joined, trimmed
 from pinnsig.geometry.parts import NamedPart, Part
 from pinnsig.geometry.scattering import pick
 from pinnsig.geometry.segments import crossings, first_crossing, nearest
@@ -61,6 +63,7 @@ class Polygon(Domain):
             raise ProblemError(f"Polygon: its edges {places} meet, as those of none may")
         self.lower, self.upper = self.starts.min(axis=0), self.starts.max(axis=0)
         self.slabs = Slabs(self.starts, self.ends)
+        self._middles = 0.5 * (self.starts + self.ends)
         along = self.ends - self.starts
         self.lengths = np.linalg.norm(along, axis=1)
         self.normals = self._outward(along / self.lengths[:, None])
@@ -96,6 +99,54 @@ class Polygon(Domain):
         points = self.starts[edge] * (1.0 - along[:, None]) + self.ends[edge] * along[:, None]
         return points, self.normals[edge], np.ones(len(unit), dtype=bool)
 
+    def signed_formula(self) -> Formula:
+        """What vanishes on all edges, with the sign that a ray from each point gives."""
+        formulas = [
+            trimmed(piece, self.size) for part in self.all_parts for piece in self.pieces(part)
+        ]
+        unsigned = joined(formulas, self.size)
+        return lambda at: self._sign(at) * unsigned(at)
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """Edges: the distance to each one's line, within the circle about it."""
+        return [self._piece(i) for i in self._edges(part)]
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """The distances to the lines of edges; where a line enters the polygon, trimmed."""
+        return [
+            trimmed(Piece(zero) if self._is_outermost(i) else Piece(zero, room), self.size)
+            for i, (zero, room) in ((i, self._piece(i)) for i in self._edges(part))
+        ]
+
+    def _piece(self, edge: int) -> Piece:
+        (a, b), (nx, ny) = self.names, (-self.normals[edge]).tolist()
+        (x0, y0), (mx, my) = self.starts[edge].tolist(), self._middles[edge].tolist()
+        length = float(self.lengths[edge])
+        return Piece(
+            lambda at: (at[a] - x0) * nx + (at[b] - y0) * ny,
+            lambda at: length / 4 - ((at[a] - mx) ** 2 + (at[b] - my) ** 2) / length,
+        )
+
+    def _is_outermost(self, edge: int) -> bool:
+        """Whether all of the polygon is on one side of an edge's line, and touches it there only."""
+        off = (self.starts - self.starts[edge]) @ self.normals[edge]
+        room = 1e-9 * self.size
+        on = np.abs(off) <= room
+        return bool((off <= room).all() and on.sum() == 2)
+
+    def _sign(self, at: At) -> Any:
+        """1 inside and -1 outside."""
+        x, y = (at[name] for name in self.names)
+        sign = 1.0
+        for (x0, y0), (x1, y1) in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
+            if y0 == y1:
+                continue
+            low, high = min(y0, y1), max(y0, y1)
+            spans = torch.where(y < high, 1.0, 0.0) - torch.where(y < low, 1.0, 0.0)
+            left = torch.where(x < x0 + (x1 - x0) / (y1 - y0) * (y - y0), 1.0, 0.0)
+            sign = sign * (1.0 - 2.0 * spans * left)
+        return -sign
+
     @property
     def measure(self) -> float:
         """Its area."""
@@ -111,9 +162,8 @@ class Polygon(Domain):
     def _outward(self, along: PointArray) -> PointArray:
         """Normals of the edges: that side of each which is not inside."""
         normals = np.column_stack([along[:, 1], -along[:, 0]])
-        middle = 0.5 * (self.starts + self.ends)
         step = 1e-7 * self.lengths[:, None]
-        return np.where(self.inside(middle + step * normals)[:, None], -normals, normals)
+        return np.where(self.inside(self._middles + step * normals)[:, None], -normals, normals)
 
 
 def _checked_ring(values: Any) -> PointArray:

@@ -11,6 +11,7 @@ from pinnsig.geometry.ball import Disc
 from pinnsig.geometry.box import Box, Interval
 from pinnsig.geometry.checks import checked_names, checked_pair
 from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.formulas import Formula, Piece, both
 from pinnsig.geometry.parts import Face, Part
 from pinnsig.geometry.scattering import pick
 
@@ -106,6 +107,23 @@ class Product(Domain):
                 normals[at, n:] = normal
             points[at], kept[at] = np.hstack([a, b]), on & within
         return points, normals, kept
+
+    def signed_formula(self) -> Formula:
+        """That of both."""
+        return both([self.left.signed_formula(), self.right.signed_formula()])
+
+    def pieces(self, part: Part) -> list[Piece]:
+        """The pieces of either, within the other."""
+        found = []
+        for mine, other in ((self.left, self.right), (self.right, self.left)):
+            if part in mine.all_parts:
+                found += [piece.within(other.signed_formula()) for piece in mine.pieces(part)]
+        return found
+
+    def inner_formulas(self, part: Part) -> list[Formula]:
+        """Those of either."""
+        owners = [domain for domain in (self.left, self.right) if part in domain.all_parts]
+        return [formula for domain in owners for formula in domain.inner_formulas(part)]
 
     @property
     def measure(self) -> float:

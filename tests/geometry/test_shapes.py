@@ -5,6 +5,7 @@ import pytest
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Annulus, Ball, Box, Cylinder, Disc, Face, Interval, NamedPart, Polygon
+from pinnsig.geometry.parts import Flat
 from tests.geometry.shapes import L_SHAPE, drawer
 
 SQUARE = Box(x=(0.0, 1.0), y=(0.0, 1.0))
@@ -253,3 +254,27 @@ def test_shares_are_by_lengths():
     domain = Annulus(inner=1.0, outer=3.0)
     assert domain.shares(domain.sides, 400) == [100, 300]
     assert domain.shares(domain.sides, 2) == [1, 1]
+
+
+def test_faces_of_boxes_in_combinations():
+    union = Box(x=(0.0, 2.0), y=(0.0, 1.0)) | Box(x=(0.0, 1.0), y=(0.5, 2.0))
+    lower, upper = (union.parts(on) for on in ("x-", "x+"))
+    assert lower == (Face("x", upper=False),)
+    assert upper == (Face("x", upper=True), Flat(Face("x", upper=True)))
+    for part, at in zip(upper, (2.0, 1.0), strict=True):
+        points, normals = union.sample_part(part, 50, drawer())
+        assert (points[:, 0] == at).all()
+        assert (normals == [1.0, 0.0]).all()
+        assert union.part_measure(part) == pytest.approx(1.0, rel=1e-3)
+    inner = Box(x=(0.2, 0.6), y=(0.3, 0.8))
+    frame = SQUARE - inner
+    assert frame.parts("x-") == (Face("x", upper=False),)
+    assert frame.part_measure(NamedPart("")) == pytest.approx(1.8, rel=1e-3)
+    named = SQUARE * TIMES - (inner * TIMES).called("hole")
+    assert [str(part) for part in named.sides] == ["x-", "x+", "y-", "y+", "hole"]
+    assert named.part_measure(NamedPart("hole")) == pytest.approx(3.6, rel=1e-3)
+    points, normals = named.sample_part(NamedPart("hole"), 100, drawer())
+    right = points[:, 0] == 0.6
+    assert right.any()
+    assert (normals[right] == [-1.0, 0.0, 0.0]).all()  # into the hole
+    assert inner.called("hole").parts("boundary") == (NamedPart("hole"),)
