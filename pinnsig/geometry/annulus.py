@@ -79,9 +79,9 @@ class Annulus(Domain):
 
     def pieces(self, part: Part) -> list[Piece]:
         """One of the circles, as of a disc."""
-        if part == OUTER:
-            return [Piece(Disc(self.center, self.outer, names=self.names).signed_formula())]
-        return [Piece(negative(Disc(self.center, self.inner, names=self.names).signed_formula()))]
+        radius = self.outer if part == OUTER else self.inner
+        formula = Disc(tuple(self.center), radius, names=self.names).signed_formula()
+        return [Piece(formula if part == OUTER else negative(formula))]
 
     @property
     def measure(self) -> float:

@@ -134,13 +134,14 @@ class Combination(Domain):
         first, second = self.left.signed_formula(), self.right.signed_formula()
         found = []
         for domain, own in self._sources[part]:
-            other = second if domain is self.left else first
+            room = second if domain is self.left else first
+            turns = self.flips and domain is self.right
+            if self.keeps_outside and not turns:
+                room = negative(room)
             for piece in domain.pieces(own):
-                if self.flips and domain is self.right:
+                if turns:
                     piece = Piece(negative(piece.zero), piece.room)
-                elif self.keeps_outside:
-                    other = negative(other)
-                found.append(piece.within(other))
+                found.append(piece.within(room))
         return found
 
     @cached_property

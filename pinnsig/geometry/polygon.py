@@ -51,7 +51,7 @@ class Polygon(Domain):
             rings = [vertices, *holes]
         elif len(holes):
             raise ProblemError("Polygon: holes belong to shapely's own polygon")
-        self.rings: tuple[PointArray, ...] = tuple(_checked_ring(ring) for ring in rings)
+        self.rings = [_checked_ring(ring) for ring in rings]
         self.starts = np.concatenate(self.rings)
         self.ends = np.concatenate([np.roll(ring, -1, axis=0) for ring in self.rings])
         pair = first_crossing(self.starts, self.ends)
@@ -101,10 +101,8 @@ class Polygon(Domain):
 
     def signed_formula(self) -> Formula:
         """What vanishes on all edges, with the sign that a ray from each point gives."""
-        formulas = [
-            trimmed(piece, self.size) for part in self.all_parts for piece in self.pieces(part)
-        ]
-        unsigned = joined(formulas, self.size)
+        pieces = [self._piece(i) for i in range(len(self.starts))]
+        unsigned = joined([trimmed(piece, self.size) for piece in pieces], self.size)
         return lambda at: self._sign(at) * unsigned(at)
 
     def pieces(self, part: Part) -> list[Piece]:
@@ -128,7 +126,7 @@ class Polygon(Domain):
         )
 
     def _is_outermost(self, edge: int) -> bool:
-        """Whether all of the polygon is on one side of an edge's line, and touches it there only."""
+        """Whether the polygon is on one side of an edge's line, and meets it in the edge alone."""
         off = (self.starts - self.starts[edge]) @ self.normals[edge]
         room = 1e-9 * self.size
         on = np.abs(off) <= room
@@ -137,13 +135,14 @@ class Polygon(Domain):
     def _sign(self, at: At) -> Any:
         """1 inside and -1 outside."""
         x, y = (at[name] for name in self.names)
-        sign = 1.0
+        nothing = 0.0 * y  # so that jets have their partials, which are 0
+        sign = one = nothing + 1.0
         for (x0, y0), (x1, y1) in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
             if y0 == y1:
                 continue
             low, high = min(y0, y1), max(y0, y1)
-            spans = torch.where(y < high, 1.0, 0.0) - torch.where(y < low, 1.0, 0.0)
-            left = torch.where(x < x0 + (x1 - x0) / (y1 - y0) * (y - y0), 1.0, 0.0)
+            spans = torch.where(y < high, one, nothing) - torch.where(y < low, one, nothing)
+            left = torch.where(x < x0 + (x1 - x0) / (y1 - y0) * (y - y0), one, nothing)
             sign = sign * (1.0 - 2.0 * spans * left)
         return -sign
 
