@@ -97,7 +97,7 @@ def trimmed(piece: Piece, size: float) -> Formula:
         inner, outer = torch.where(is_near, t, 0.0 * t + size), torch.where(is_near, 0.0 * t, t)
         square = f * f / size
         root = torch.sqrt(inner * inner + square * square)
-        factor = f * square / (2.0 * (root + inner))
+        factor = f * square / (2.0 * size * (root + inner))
         upright = torch.where(f > -ROUGH * size, f, -f)
         near = upright * torch.sqrt(1.0 + factor * factor)
         beyond = 0.5 * (torch.sqrt(outer * outer + square * square + (TINY * size) ** 2) - outer)
