@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.activations import Tanh
+from pinnsig.core.types import PointArray, UnitArray
 from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, coordinate_jets, output_jets
 from pinnsig.initializers import Xavier
 from pinnsig.model import Model
@@ -22,8 +23,10 @@ from pinnsig.model.evaluation import reference_values
 from pinnsig.model.fields import features_of, input_count, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, expressions
-from pinnsig.problem import INTERIOR, Problem, Sites
+from pinnsig.problem import INTERIOR, Box, Domain, Problem, Sites
 from pinnsig.sampling import Counts, draw_sites
+
+MESHED = 5  # coordinates of which all corners are taken
 
 
 class ProblemChecks:
@@ -60,8 +63,7 @@ class ProblemChecks:
     def test_residual_of_the_solution_is_zero(self) -> None:
         """The residual vanishes on the solution, in the interior."""
         problem = self._with_solution(whole=True)
-        unit = np.random.default_rng(0).random((200, problem.domain.dimensions))
-        points = problem.domain.place(self.margin + (1 - 2 * self.margin) * unit)
+        points = self._inside(problem, 200)
         for name, (residuals, size) in self._on_solution(
             problem, {INTERIOR: Sites(points)}
         ).items():
@@ -77,8 +79,7 @@ class ProblemChecks:
     def test_solution_is_finite_and_keeps_its_shape(self) -> None:
         """The solution gives one finite number for each point, borders and corners included."""
         problem = self._with_solution()
-        corners = np.meshgrid(*[[0.0, 0.5, 1.0]] * problem.domain.dimensions)
-        points = problem.domain.place(np.stack([c.ravel() for c in corners], axis=1))
+        points = _border(problem.domain)
         columns = dict(zip(problem.domain.names, torch.from_numpy(points).unbind(1), strict=True))
         found = reference_values(problem, columns)
         assert found
@@ -122,12 +123,21 @@ class ProblemChecks:
         problem = self.made
         if not problem.has("solution"):
             pytest.skip(f"{type(problem).__name__} has no solution to check against")
-        middle = (problem.domain.lower + problem.domain.upper)[None] / 2
-        columns = dict(zip(problem.domain.names, torch.from_numpy(middle).unbind(1), strict=True))
+        one = torch.from_numpy(self._inside(problem, 1))
+        columns = dict(zip(problem.domain.names, one.unbind(1), strict=True))
         known = reference_values(problem, columns)
         if whole and len(known) < len(problem.fields):
             pytest.skip(f"{type(problem).__name__} has a solution for {', '.join(known)} only")
         return problem
+
+    def _inside(self, problem: Problem, count: int) -> PointArray:
+        """Points inside, away from the border."""
+        generator = np.random.default_rng(0)
+
+        def draw(n: int, dimensions: int) -> UnitArray:
+            return self.margin + (1 - 2 * self.margin) * generator.random((n, dimensions))
+
+        return problem.domain.sample(count, draw)
 
     @staticmethod
     def _sites(problem: Problem) -> dict[str, Sites]:
@@ -162,6 +172,22 @@ class ProblemChecks:
             size = 1 + table.abs().max()
             found |= {f"{name}: {key}": (r, size) for key, r in residuals.items()}
         return found
+
+
+def _border(domain: Domain) -> PointArray:
+    """Points on the border of a domain; of a box its corners, middles of edges and the middle."""
+    generator = np.random.default_rng(0)
+    if isinstance(domain, Box):
+        levels = np.array([0.0, 0.5, 1.0])
+        if domain.dimensions > MESHED:
+            return domain.place(generator.choice(levels, (200, domain.dimensions)))
+        corners = np.meshgrid(*[levels] * domain.dimensions)
+        return domain.place(np.stack([c.ravel() for c in corners], axis=1))
+
+    def draw(count: int, dimensions: int) -> UnitArray:
+        return generator.random((count, dimensions))
+
+    return np.concatenate([domain.sample_part(part, 20, draw)[0] for part in domain.sides])
 
 
 class _Solution(nn.Module):

@@ -16,6 +16,14 @@ from pinnsig.problem.boundary import On
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import INTERIOR, Condition, Sites
 from pinnsig.problem.hard import hard_features, hard_fields
+from pinnsig.problem.harmonic import (
+    HarmonicReference,
+    corner,
+    corner_logarithm,
+    edges,
+    poles,
+    powers,
+)
 from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
@@ -43,6 +51,7 @@ __all__ = [
     "Disc",
     "Domain",
     "Face",
+    "HarmonicReference",
     "Initial",
     "Interval",
     "Neumann",
@@ -57,10 +66,15 @@ __all__ = [
     "Setting",
     "Sites",
     "absolute",
+    "corner",
+    "corner_logarithm",
+    "edges",
     "hard_features",
     "hard_fields",
     "name_of",
     "opened_by",
+    "poles",
+    "powers",
     "problem_class",
     "problem_entries",
     "problem_file",

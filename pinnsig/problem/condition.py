@@ -25,7 +25,8 @@ GROUPS = ("initial", "boundary", "data")
 
 Array = NDArray[np.float64]
 Value = float | Callable[..., Any]
-"""What a condition prescribes: a number, or a function of coordinates and coefficients by name."""
+"""What a condition prescribes: a number, or a function of coordinates, the outward normal's
+components (normal_x) and coefficients by name."""
 
 
 @dataclass(frozen=True)

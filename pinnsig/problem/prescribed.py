@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Domain, Part, Where
-from pinnsig.problem.binding import call_by_name
+from pinnsig.problem.binding import call_by_name, needed_names
 from pinnsig.problem.boundary import BoundaryCondition, in_words
 from pinnsig.problem.condition import Condition, Value, prescribed, read_target
 
@@ -35,8 +35,17 @@ class Prescribed(BoundaryCondition):
         for target, value in self.values.items():
             quantity = self.quantity(read_target(fields, target, coordinates), coordinates, extra)
             what = f"{self.title}, {target}"
-            found[target] = quantity - prescribed(value, coordinates, what, self.settings, fields)
+            known = {**coordinates, **extra}  # the outward normal's components among them
+            found[target] = quantity - prescribed(value, known, what, self.settings, fields)
         return found
+
+    def normals(self, domain: Domain) -> tuple[str, ...]:
+        """See `BoundaryCondition`; all coordinates where a value names a normal's component."""
+        functions = [value for value in self.values.values() if callable(value)]
+        named = [name for function in functions for name in needed_names(function)]
+        if any(name.startswith("normal_") for name in named):
+            return domain.names
+        return super().normals(domain)
 
     @property
     def title(self) -> str:
