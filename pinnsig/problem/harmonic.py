@@ -43,7 +43,7 @@ def corner(count: int, vertex: complex, first: float, opening: float) -> Analyti
         first: direction of the edge from which angles are counted inwards.
         opening: the angle inside.
     """
-    order = torch.arange(1, count + 1) * (math.pi / opening)
+    order = torch.arange(1, count + 1, dtype=torch.float64) * (math.pi / opening)
     return lambda z: torch.exp(_logarithm(z, vertex, first, opening)[:, None] * order)
 
 
