@@ -42,7 +42,7 @@ class PoissonHoles(Problem):
 
 
 @lru_cache(maxsize=2)
-def reference(count: int = 32) -> HarmonicReference:
+def reference(count: int = 40) -> HarmonicReference:
     """The harmonic rest of the solution."""
     turn = torch.arange(6 * count, dtype=torch.float64) * (2 * torch.pi / (6 * count))
     circle = torch.polar(torch.ones_like(turn), turn)
