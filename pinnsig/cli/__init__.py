@@ -20,6 +20,7 @@ from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
+from pinnsig.cli.tabulating import table
 from pinnsig.core.errors import PinnsigError, TrainingError, first_line
 from pinnsig.core.paths import plain
 
@@ -39,7 +40,7 @@ def cli() -> None:
 
 COMMANDS = (
     solve, resume, show, plot, predict, sweep, compare, problems, activations, networks,
-    init, check_activation, bench, signal, paper,
+    init, check_activation, bench, signal, paper, table,
     classify,
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ and the settings of a program that plots for itself stay as they are.
 
 from pinnsig.plots.activations import activations_figure
 from pinnsig.plots.coefficients import coefficients_figure
+from pinnsig.plots.dots import Dots, dots_figure
 from pinnsig.plots.epochs import epochs_figure
 from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
@@ -19,9 +20,11 @@ from pinnsig.plots.sweep import heat_figure, spread_figure
 __all__ = [
     "Curve",
     "Curves",
+    "Dots",
     "Map",
     "activations_figure",
     "coefficients_figure",
+    "dots_figure",
     "epochs_figure",
     "health_figure",
     "heat_figure",

@@ -1,5 +1,6 @@
 """What a run was made with: versions, platform, threads, accelerator."""
 
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": versions,
+        "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "git_commit": _git_commit(),

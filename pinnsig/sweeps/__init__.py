@@ -6,7 +6,8 @@ from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.files import read_sweep
 from pinnsig.sweeps.grid import Grid, Member, make_grid
 from pinnsig.sweeps.pool import Pool
-from pinnsig.sweeps.sweeping import SweepWatcher, choose_executor, plan, sweep
+from pinnsig.sweeps.running import SweepWatcher, run_planned
+from pinnsig.sweeps.sweeping import choose_executor, plan, sweep
 from pinnsig.sweeps.table import Row, Spread, SweepTable
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "make_grid",
     "plan",
     "read_sweep",
+    "run_planned",
     "sweep",
 ]

@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import importlib
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,22 @@ class SweepDirectory:
         path = default if out is None else user_path(out, RunError)
         grids = SweepDirectory._written(path) if SweepDirectory.is_sweep(path) else []
         directory = SweepDirectory(path, [*grids, grid], identity)
+        directory._compare()
+        return directory
+
+    @staticmethod
+    def of(grids: Sequence[Grid], path: Path) -> "SweepDirectory":
+        """The sweep of these grids alone, of problems by name; nothing is written.
+
+        What else its directory holds stays where it is.
+
+        Raises:
+            ProblemError: a problem cannot be found.
+        """
+        names = dict.fromkeys(name for grid in grids for name in grid.values["problem"])
+        directory = SweepDirectory(path, list(grids), Identity.of(names, None))
+        if SweepDirectory.is_sweep(path):
+            directory.changed = directory.identity.changed(SweepDirectory._written(path))
         directory._compare()
         return directory
 

@@ -18,27 +18,8 @@ from pinnsig.sweeps.executors import Executor, InProcess
 from pinnsig.sweeps.grid import Member, make_grid
 from pinnsig.sweeps.identity import Identity
 from pinnsig.sweeps.pool import Pool
-from pinnsig.sweeps.table import DONE, Row, SweepTable
-from pinnsig.sweeps.tasks import Ended, Started, Task
-
-
-class SweepWatcher:
-    """What sees a sweep; every method does nothing until it is overridden."""
-
-    def planned(self, table: SweepTable, todo: Sequence[str], workers: int) -> None:
-        """Before anything runs: every row as it is, and the names of what will be run."""
-
-    def started(self, name: str, where: str) -> None:
-        """A run starts; `where` names the worker, if there are several."""
-
-    def ended(self, row: Row, again: bool) -> None:
-        """A run ended, with its row; `again`: its process died, and it will be tried again."""
-
-    def noticed(self, text: str) -> None:
-        """What a user should know of runs or their directories; each text once."""
-
-    def interrupting(self, number: int) -> None:
-        """At the first Ctrl-C or SIGTERM, inside the handler."""
+from pinnsig.sweeps.running import SweepWatcher, run_planned
+from pinnsig.sweeps.table import SweepTable
 
 
 @own_gradients()
@@ -91,22 +72,14 @@ def sweep(
     """
     directory = plan(problem, zip=zip, out=out, runs=runs, **given)
     left = directory.trusted(retry, trust)
-    classes = directory.identity.classes
     if executor is None:
         executor = choose_executor(left, workers, batch)
     elif batch_setting("batch", batch) not in ("auto", "off"):
         raise SettingsError(f"batch = {batch} trains in this process, and not on another executor")
-    return _Sweep(directory, executor, retry, watcher or SweepWatcher()).run(
-        lambda member: Task(
-            member.name,
-            directory.path.absolute() / member.name,
-            member.settings,
-            classes.get(member["problem"]),
-            directory.code_of(member),
-            figures=figures,
-            keep_checkpoint=keep_checkpoints,
-        )
-    )
+    return run_planned(
+        directory, executor, retry=retry, figures=figures, keep_checkpoints=keep_checkpoints,
+        watcher=watcher,
+    )  # fmt: skip
 
 
 def choose_executor(members: Sequence[Member], workers: int, batch: int | str) -> Executor:
@@ -169,95 +142,3 @@ def _preset(out: str | Path | None, device: str) -> str:
         if known is not None:
             return known
     return resolve({"problem": "any", "device": device}).preset
-
-
-class _Sweep:
-    """The steps of one call."""
-
-    def __init__(
-        self, directory: SweepDirectory, executor: Executor, retry: int, watcher: SweepWatcher
-    ) -> None:
-        self.directory = directory
-        self.executor = executor
-        self.retry = retry
-        self.watcher = watcher
-        self.table: SweepTable  # as written down last
-        self.interrupted = False
-        self.reached: dict[str, int] = {}  # iterations, of runs with a checkpoint
-        self.kills: dict[str, int] = {}  # without getting further
-        self.busy: dict[str, str] = {}  # reasons of what is left to another process
-        self.told: set[str] = set()
-
-    def run(self, make: Any) -> SweepTable:
-        """Run what is left, with the task that `make` makes of each member."""
-        directory = self.directory
-        for notice in directory.notices:
-            self.watcher.noticed(notice)
-        with directory.locked():
-            directory.identity.remember()
-            directory.set_aside_stale()
-            todo = {member.name: member for member in directory.left(self.retry)}
-            workers = self.executor.workers
-            self.table = directory.write_results()
-            self.watcher.planned(self.table, list(todo), workers)
-            self.reached = {name: directory.reached(name) for name in todo}
-            while todo and not self.interrupted:
-                again: dict[str, Member] = {}
-                tasks = [make(member) for member in todo.values()]
-                for event in self.executor.run(tasks, self._heard):
-                    if isinstance(event, Started):
-                        self.watcher.started(event.name, event.where)
-                    elif self._note(event, todo[event.name]):
-                        again[event.name] = todo[event.name]
-                todo = again
-            table = self._with_reasons(directory.table(self.interrupted))
-            directory.write_results(table)
-            directory.write_parquet(table)
-        return table
-
-    def _heard(self, number: int) -> None:
-        """Within a signal's handler: even if every run that is at work comes to its own end."""
-        self.interrupted = True
-        self.watcher.interrupting(number)
-
-    def _note(self, event: Ended, member: Member) -> bool:
-        """Write down how a run ended; returns whether to run it again in this call."""
-        for text in event.notices:
-            if text not in self.told:
-                self.told.add(text)
-                self.watcher.noticed(text)
-        again = False
-        self.interrupted |= event.interrupted
-        if event.busy:
-            again = event.name not in self.busy  # once more, when the others are done
-            self.busy[event.name] = f"{event.reason}: it is left to that one"
-        elif event.killed and not event.interrupted:
-            again = self._killed(event)
-        elif event.reason is not None and not event.interrupted:
-            self.directory.failed(event.name, event.reason)
-        elif not event.interrupted:
-            self.directory.succeeded(event.name)
-        table = self.directory.renewed(self.table, member, self.interrupted)
-        self.table = self.directory.write_results(self._with_reasons(table))
-        (row,) = self.table.where(run=event.name)
-        again = again and not self.interrupted
-        self.watcher.ended(row, again)
-        return again
-
-    def _killed(self, event: Ended) -> bool:
-        """Count the death of a run's process if it got no further; returns whether to go on."""
-        before, self.reached[event.name] = (
-            self.reached[event.name],
-            self.directory.reached(event.name),
-        )
-        further = self.reached[event.name] > before
-        kills = self.kills[event.name] = 0 if further else self.kills.get(event.name, 0) + 1
-        self.directory.killed(event.name, event.reason or "", kills)
-        return kills <= self.retry
-
-    def _with_reasons(self, table: SweepTable) -> SweepTable:
-        """The table with what is known in this call alone."""
-        for row in table:
-            if row["status"] != DONE:
-                row["reason"] = self.busy.get(row["run"], row["reason"])
-        return table

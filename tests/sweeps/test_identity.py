@@ -7,7 +7,7 @@ import pytest
 import pinnsig
 from pinnsig.problem import Box, Dirichlet, Problem
 from pinnsig.run.directory import RunDirectory
-from pinnsig.sweeps import SweepWatcher
+from pinnsig.sweeps import InProcess, SweepDirectory, SweepWatcher, make_grid, run_planned
 from tests.conftest import SMALL, Cli
 
 FLAGS = [text for name, value in SMALL.items() for text in (f"--{name}", value)]
@@ -94,6 +94,22 @@ def test_a_dry_run_says_so_and_moves_nothing(heat: Path, tmp_path: Path, cli: Cl
     assert not (tmp_path / "sweep" / "earlier").exists()
     edit(heat, "u.t - 2 * ", "u.t - ")
     assert "0 to be run" in cli(*command, "--dry-run").out
+
+
+def test_grids_alone(heat: Path, tmp_path: Path):
+    out = tmp_path / "sweep"
+    grids = [make_grid({**SMALL, "problem": str(heat), "seed": [seed]}) for seed in (0, 1)]
+    first = run_planned(SweepDirectory.of(grids, out), InProcess())
+    assert first.column("status") == ["done", "done"]
+    assert SweepDirectory.of(grids, out).left(1) == []
+    edit(heat, "u.t - ", "u.t - 2 * ")
+    directory = SweepDirectory.of(grids[1:], out)
+    assert directory.changed == {str(heat)}
+    second = run_planned(directory, InProcess())
+    assert second.column("run") == first.column("run")[1:]
+    assert second[0]["best_loss"] != first[1]["best_loss"]
+    assert len(list((out / "earlier").iterdir())) == 1
+    assert (out / first[0]["run"] / "result.json").is_file()  # it was not asked for
 
 
 def test_an_interrupted_run_of_other_code_is_not_gone_on_with(heat: Path, tmp_path: Path):

@@ -1,0 +1,19 @@
+"""The table of errors: every built-in problem at one budget, beside the best that is published."""
+
+from pinnsig.table.budget import ROOT, Budget
+from pinnsig.table.entries import ENTRIES, Entry, Published
+from pinnsig.table.records import read_tables
+from pinnsig.table.running import run_table
+from pinnsig.table.summary import Line, Summary
+
+__all__ = [
+    "ENTRIES",
+    "ROOT",
+    "Budget",
+    "Entry",
+    "Line",
+    "Published",
+    "Summary",
+    "read_tables",
+    "run_table",
+]

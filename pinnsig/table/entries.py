@@ -1,0 +1,59 @@
+"""What is known of each problem beforehand: the best published error, and settings that it needs.
+
+A problem without an entry runs, too. Errors are relative L2 errors of neural solvers as their
+authors state them (those of DSGNAR as others quote them), on whatever machine and in whatever time;
+`other` says how a setting differs from ours, and such an error is never said to be beaten.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+VRBA = "vRBA with SSBroyden (Toscano, Chen, Oommen, Darbon and Karniadakis 2025)"
+DSGNAR = "DSGNAR, a sketched Gauss-Newton method (arXiv 2607.02194, 2026)"
+JAXPI = "jaxpi (Wang, Sankaran, Wang and Perdikaris 2023)"
+
+
+@dataclass(frozen=True)
+class Published:
+    """The lowest error in print.
+
+    Attributes:
+        error: relative L2.
+        source: the method, and where it was published.
+        other: what differs from the setting here; "" where nothing that matters does.
+    """
+
+    error: float
+    source: str
+    other: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A problem of the table.
+
+    Attributes:
+        published: the best published error; None where there is no number that can be used.
+        settings: as in `solve`, where they differ from the budget's defaults.
+    """
+
+    published: Published | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+ENTRIES: dict[str, Entry] = {
+    "allen-cahn": Entry(Published(1.9e-6, VRBA)),
+    "black-scholes": Entry(Published(1e-3, "DeepXDE's documentation", "a setting of its own")),
+    "burgers": Entry(Published(5.4e-9, VRBA)),
+    "convection": Entry(Published(6.9e-4, JAXPI, "a faster wave")),
+    "kdv": Entry(Published(8.2e-11, DSGNAR)),
+    "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
+    "poisson-5d": Entry(Published(3e-16, DSGNAR, "2.6e-7 with a plain network")),
+    "wave": Entry(Published(1.2e-15, DSGNAR)),
+}
+
+
+def entry_of(problem: str) -> Entry:
+    """Return what is known of a problem; an empty entry where nothing is."""
+    return ENTRIES.get(problem, Entry())
