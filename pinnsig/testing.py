@@ -36,12 +36,15 @@ class ProblemChecks:
         problem: the class under test, or an instance with other coefficients.
         margin: the share of every interval left out at each end where the residual of the
             solution is checked; raise it where the solution is singular at the border.
+        residual_points: at how many points the residual of the solution is checked; fewer where
+            it is a slow one.
         residual_tolerance: largest residual of the solution, against its own partials' size.
         condition_tolerance: largest absolute miss of a condition by the solution.
     """
 
     problem: ClassVar[type[Problem] | Problem]
     margin: ClassVar[float] = 0.02
+    residual_points: ClassVar[int] = 200
     residual_tolerance: ClassVar[float] = 1e-8
     condition_tolerance: ClassVar[float] = 1e-8
 
@@ -63,7 +66,7 @@ class ProblemChecks:
     def test_residual_of_the_solution_is_zero(self) -> None:
         """The residual vanishes on the solution, in the interior."""
         problem = self._with_solution(whole=True)
-        points = self._inside(problem, 200)
+        points = self._inside(problem, self.residual_points)
         for name, (residuals, size) in self._on_solution(
             problem, {INTERIOR: Sites(points)}
         ).items():

@@ -35,3 +35,19 @@ class Convection(Problem):
     def solution(self, x: Tensor, t: Tensor) -> Tensor:
         """sin(x - beta t), shape (N,)."""
         return torch.sin(x - self.beta * t)
+
+
+class Advection(Convection):
+    """`Convection` with beta = 100, sixteen rounds: u_t + beta u_x = 0, u(x, 0) = sin(x).
+
+    Source: Wang, Sankaran, Wang and Perdikaris (2023), An expert's guide to training
+    physics-informed neural networks. Whatever goes round a circle is back after the time
+    2 pi / beta, so that the network sees the time as sin(beta t) and cos(beta t), too.
+    """
+
+    beta = Coefficient(100.0)
+
+    def features(self, x, t):
+        """A point of the circle, and how far a round has come."""
+        turn = self.beta * t
+        return torch.sin(x), torch.cos(x), torch.sin(turn), torch.cos(turn)

@@ -98,3 +98,81 @@ def test_an_oscillator(samples):
     torch.testing.assert_close(velocity, -3 * torch.sin(3 * t), rtol=0, atol=3 * atol)
     (slope,) = torch.autograd.grad(y.sum(), t)
     torch.testing.assert_close(slope, velocity, rtol=0, atol=1e3 * atol)
+
+
+TORUS = {"interval": (0.0, 2 * math.pi), "until": 1.0, "dimensions": 2}
+
+
+def points_in_the_plane(n=300):
+    generator = torch.Generator().manual_seed(1)
+    x, y, t = torch.rand(3, n, generator=generator, dtype=torch.float64)
+    return 2 * math.pi * x, 2 * math.pi * y, t
+
+
+def forced_pair(steps, every=1):
+    """u = exp(t) sin(x) cos(y) and v = exp(-t) cos(2 x) of u_t = Lap u + ..., v_t = Lap v / 2."""
+
+    def pair(x, y, t):
+        return torch.exp(t) * torch.sin(x) * torch.cos(y), torch.exp(-t) * torch.cos(2 * x)
+
+    def source(fields, x, y, t):
+        u, v = fields
+        exact = pair(x, y, t)
+        return torch.stack(
+            [4 * exact[0] - u + v - exact[1], exact[1] + u * v - exact[0] * exact[1]]
+        )
+
+    reference = PeriodicReference(
+        start=lambda x, y: torch.stack(pair(x, y, torch.zeros_like(x))),
+        linear=lambda k, m: torch.stack([-(k**2 + m**2), -(k**2 + m**2) / 2]),
+        source=source,
+        points=16,
+        steps=steps,
+        every=every,
+        **TORUS,
+    )
+    return reference, lambda x, y, t: torch.stack(pair(x, y, t))
+
+
+def test_a_system_in_the_plane_and_the_order_is_four():
+    at = points_in_the_plane()
+    errors = []
+    for steps in (20, 40, 200):
+        reference, exact = forced_pair(steps)
+        errors.append((reference(*at) - exact(*at)).abs().max())
+    assert 14 < errors[0] / errors[1] < 18
+    assert errors[2] < 1e-9
+    reference, exact = forced_pair(200, every=5)
+    torch.testing.assert_close(reference(*at), exact(*at), rtol=0, atol=1e-8)
+
+
+def test_a_plane_wave_of_the_ginzburg_landau_equation():
+    size, turn = math.sqrt(1 - 0.1 * 5), 0.0 - 2.0 * (1 - 0.1 * 5)
+    reference = PeriodicReference(
+        start=lambda x, y: size * torch.exp(1j * (x - 2 * y)),
+        linear=lambda k, m: 1 - 0.1 * (k**2 + m**2),
+        source=lambda A, *_: -(1 + 2j) * A.abs() ** 2 * A,
+        points=8,
+        steps=200,
+        **TORUS,
+    )
+    x, y, t = points_in_the_plane()
+    found = reference(x, y, t)
+    expected = size * torch.exp(1j * (x - 2 * y + turn * t))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+
+
+def test_in_the_plane_a_reference_is_differentiable_and_the_same_on_a_grid():
+    reference, _ = forced_pair(100)
+    axis = torch.linspace(0, 2 * math.pi, 5, dtype=torch.float64)
+    times = torch.linspace(0, 1, 3, dtype=torch.float64)
+    grid = torch.cartesian_prod(axis, axis, times).unbind(1)
+    order = torch.randperm(len(grid[0]), generator=torch.Generator().manual_seed(2))
+    on_grid = reference(*grid)
+    torch.testing.assert_close(reference(*(c[order] for c in grid)), on_grid[:, order])
+    x, y, t = (c.clone().requires_grad_() for c in grid)
+    u, v = reference(x, y, t)
+    torch.testing.assert_close(torch.stack([u, v]), on_grid, rtol=0, atol=1e-13)
+    u_x, u_t = torch.autograd.grad(u.sum(), (x, t))
+    torch.testing.assert_close(u_x, torch.exp(t) * torch.cos(x) * torch.cos(y), rtol=0, atol=1e-6)
+    torch.testing.assert_close(u_t, torch.exp(t) * torch.sin(x) * torch.cos(y), rtol=0, atol=1e-5)
