@@ -28,7 +28,7 @@ class Convection(Problem):
         """A sine wave to start from."""
         yield Initial(u=lambda x: torch.sin(x))
 
-    def features(self, x, t):
+    def features(self, x, t) -> tuple[Tensor, ...]:
         """A point of the circle, and the time."""
         return torch.sin(x), torch.cos(x), t
 
@@ -47,7 +47,7 @@ class Advection(Convection):
 
     beta = Coefficient(100.0)
 
-    def features(self, x, t):
+    def features(self, x, t) -> tuple[Tensor, ...]:
         """A point of the circle, and how far a round has come."""
         turn = self.beta * t
         return torch.sin(x), torch.cos(x), torch.sin(turn), torch.cos(turn)

@@ -47,8 +47,9 @@ class TestGinzburgLandau(ProblemChecks):
 
 
 def grid(problem, points=21):
-    axes = [torch.linspace(*problem.domain.interval(name), points) for name in problem.domain.names]
-    return torch.cartesian_prod(*(axis.double() for axis in axes)).unbind(1)
+    ends = [problem.domain.interval(name) for name in problem.domain.names]
+    axes = [torch.linspace(low, high, points, dtype=torch.float64) for low, high in ends]
+    return torch.cartesian_prod(*axes).unbind(1)
 
 
 def fields(problem, *points):
