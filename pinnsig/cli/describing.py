@@ -55,7 +55,10 @@ def problems(name: str | None, as_json: bool) -> None:
 
 
 def _facts(cls: type[Problem]) -> dict[str, Any]:
-    learned = {name: {"start": c.default, "true": c.true} for name, c in cls.learned().items()}
+    learned = {}
+    for name, c in cls.learned().items():
+        true = cls().true_values()[name] if callable(c.true) else c.true
+        learned[name] = {"start": c.default, "true": true}
     return {
         "fields": list(cls.fields),
         "domain": str(cls.domain),

@@ -91,6 +91,10 @@ class Problem:
                 if not isinstance(self.settings().get(true), Coefficient):
                     raise ProblemError(f"{name}: true = {true!r} names no coefficient")
                 true = coefficient.check_true(getattr(self, true))
+            elif callable(true):
+                what = f"the true value of {name}"
+                known = {k: v for k, v in self.values().items() if k != name}
+                true = coefficient.check_true(call_by_name(true, known, what))
             found[name] = true
         return found
 

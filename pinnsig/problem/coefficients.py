@@ -1,10 +1,12 @@
 """Named numbers and choices of a problem, settable from outside, possibly learned."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.problem.bijections import Bijection
+from pinnsig.problem.binding import needed_names
 
 
 class Setting:
@@ -42,9 +44,10 @@ class Coefficient(Setting):
         learn: unknown, to be found by training together with the network, starting at `default` or
             at what it is set to (an inverse problem). It stays between its limits: each can be
             approached and never crossed, so that it cannot start at one.
-        true: of a learned coefficient, the value that `solution` is meant for, or the name of the
-            coefficient that holds it; None if unknown, and then a solution that depends on it is no
-            reference.
+        true: of a learned coefficient, the value that `solution` is meant for, the name of the
+            coefficient that holds it, or a function of coefficients and choices by their names
+            (`true=lambda k_true: 2 * k_true`); None if unknown, and then a solution that depends on
+            it is no reference.
 
     Raises:
         ProblemError: a value that is not a finite number or that the limits rule out, limits that
@@ -59,7 +62,7 @@ class Coefficient(Setting):
         minimum: float | None = None,
         maximum: float | None = None,
         learn: bool = False,
-        true: float | str | None = None,
+        true: float | str | Callable[..., float] | None = None,
     ) -> None:
         self.name = "a coefficient"  # until it has one
         limits = {"above": above, "minimum": minimum, "maximum": maximum}
@@ -75,7 +78,8 @@ class Coefficient(Setting):
             raise ProblemError(f"nothing lies between a coefficient's limits {low:g} and {high:g}")
         if true is not None and not learn:
             raise ProblemError("true= belongs to a coefficient that is learned: add learn=True")
-        self.true = true if true is None or isinstance(true, str) else self.check_true(true)
+        known = true is not None and not isinstance(true, str) and not callable(true)
+        self.true = self.check_true(true) if known else true
         super().__init__(self.check(default))
 
     def check(self, value: Any) -> float:
@@ -103,7 +107,10 @@ class Coefficient(Setting):
         """How it is learned, in words: "learned, starts at 0.1, true 0.2", or nothing."""
         if not self.learn:
             return ""
-        true = f"{self.true:g}" if isinstance(self.true, float) else self.true or "not known"
+        if callable(self.true):
+            true = f"by {', '.join(needed_names(self.true))}"
+        else:
+            true = f"{self.true:g}" if isinstance(self.true, float) else self.true or "not known"
         return f"learned, starts at {self.default:g}, true {true}"
 
     def check_true(self, value: Any) -> float:

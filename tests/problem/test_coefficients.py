@@ -122,6 +122,22 @@ def test_a_true_value_may_be_another_coefficients():
         Misspelt().true_values()
 
 
+def test_a_true_value_may_be_a_function_of_coefficients_and_choices():
+    class Level(Heat):
+        k_true = Coefficient(0.2)
+        E = Coefficient(0.1, above=0.0, learn=True, true=lambda k_true: 2 * k_true + 1)
+
+    class Itself(Heat):
+        E = Coefficient(0.1, learn=True, true=lambda E: E)
+
+    assert Level.E.learning == "learned, starts at 0.1, true by k_true"
+    assert Level(k_true=3.0, E=0.5).true_values()["E"] == 7.0
+    with pytest.raises(ProblemError, match="true = -1 cannot be: it must be greater than 0"):
+        Level(k_true=-1.0).true_values()
+    with pytest.raises(ProblemError, match="the true value of E: its parameter 'E' is none of"):
+        Itself().true_values()
+
+
 def test_rules_and_learning_in_words():
     assert (Held.k.rule, Held.k.learning) == (
         "at least 0", "learned, starts at 0.1, true k_true",
