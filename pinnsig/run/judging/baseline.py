@@ -86,4 +86,4 @@ def _silent(objective: Objective) -> Objective:
         for parameter in model.network.parameters():
             parameter.zero_()
     sites, given = objective.sites, objective.given
-    return Objective(model, objective.engine_name, sites, given, objective.deterministic)
+    return Objective(model, objective.engine_name, sites, given, objective.deterministic, True)

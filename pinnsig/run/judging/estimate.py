@@ -81,7 +81,7 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     for number, length in ((2, count), (3, count // 4)):
         drawn = independent_sites(problem, sites, counts_like(sites, problem, length), seed, number)
         chosen, importance = by_residual(points, sizes, length, generator)
-        own = Objective(model, objective.engine_name, moved(drawn, chosen))
+        own = Objective(model, objective.engine_name, moved(drawn, chosen), checked=True)
         found.append(_scaled(linearise(own, basis), own, importance, objective))
     fit, test = _balanced(*found)
     size = float(test.residual.norm())

@@ -68,7 +68,7 @@ def judge_residuals(objective: Objective, trained: dict[str, float], seed: int) 
     count = min(max(TIMES * len(sites[INTERIOR].points), LEAST), MOST)
     counts = counts_like(sites, model.problem, count)
     drawn = independent_sites(model.problem, sites, counts, seed, 0)
-    uniform = Objective(model, objective.engine_name, drawn)
+    uniform = Objective(model, objective.engine_name, drawn, checked=True)
     found = residuals_by_term(uniform)
     terms = {
         part.term: _summary(part, found, trained, model.problem.domain.names) for part in found
@@ -81,7 +81,10 @@ def judge_residuals(objective: Objective, trained: dict[str, float], seed: int) 
             points.append(around)
             sizes.append(np.where(np.isfinite(heights), heights, np.nan))
         near = Objective(
-            model, objective.engine_name, {INTERIOR: Sites(np.concatenate(points[1:]))}
+            model,
+            objective.engine_name,
+            {INTERIOR: Sites(np.concatenate(points[1:]))},
+            checked=True,
         )
         for part in residuals_by_term(near):
             _raise(terms[part.term], part, model.problem.domain.names)
