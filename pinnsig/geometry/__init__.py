@@ -5,6 +5,8 @@ from pinnsig.geometry.ball import Ball, Disc
 from pinnsig.geometry.box import Box, Interval
 from pinnsig.geometry.combinations import Difference, Intersection, Union
 from pinnsig.geometry.domain import TIME_NAMES, Domain
+from pinnsig.geometry.ellipse import Ellipse
+from pinnsig.geometry.moving import Moving
 from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where
 from pinnsig.geometry.polygon import Polygon
 from pinnsig.geometry.product import Cylinder, Product
@@ -19,10 +21,12 @@ __all__ = [
     "Disc",
     "Domain",
     "Draw",
+    "Ellipse",
     "Face",
     "Filtered",
     "Intersection",
     "Interval",
+    "Moving",
     "NamedPart",
     "Part",
     "Polygon",

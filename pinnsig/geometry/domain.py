@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -335,6 +336,26 @@ class Domain(ABC):
         from pinnsig.geometry.renamed import Renamed
 
         return Renamed(self, name)
+
+    def moving(
+        self,
+        *,
+        shift: Callable[[Any], Any] | None = None,
+        angle: Callable[[Any], Any] | None = None,
+        scale: Callable[[Any], Any] | None = None,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+        **time: tuple[float, float],
+    ) -> "Domain":
+        """Return the domain in motion: `Disc().moving(t=(0, 1), shift=lambda t: (t, 0 * t))`.
+
+        See `pinnsig.geometry.moving.Moving`; functions of time are made of arithmetic and torch's.
+
+        Raises:
+            ProblemError: no time, or functions that give something else.
+        """
+        from pinnsig.geometry.moving import moving
+
+        return moving(self, shift=shift, angle=angle, scale=scale, axis=axis, **time)
 
     # --- operators -------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pinnsig.geometry import Annulus, Ball, Box, Cylinder, Disc, Domain, Polygon
+from pinnsig.geometry import Annulus, Ball, Box, Cylinder, Disc, Domain, Ellipse, Polygon
 from pinnsig.sampling import sampler_function
 
 L_SHAPE = [(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)]
@@ -12,6 +12,7 @@ SQUARE = Box(x=(0.0, 1.0), y=(0.0, 1.0))
 
 PLANE: dict[str, Domain] = {
     "disc": Disc(center=(0.3, -0.2), radius=0.7),
+    "ellipse": Ellipse(center=(0.2, -0.1), radii=(1.2, 0.4), angle=0.5),
     "annulus": Annulus(center=(0.1, 0.0), inner=0.4, outer=1.1),
     "L": Polygon(L_SHAPE),
     "star": Polygon(STAR),

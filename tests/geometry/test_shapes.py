@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Annulus, Ball, Box, Cylinder, Disc, Face, Interval, NamedPart, Polygon
+from pinnsig.geometry import (
+    Annulus,
+    Ball,
+    Box,
+    Cylinder,
+    Disc,
+    Ellipse,
+    Face,
+    Interval,
+    NamedPart,
+    Polygon,
+)
 from pinnsig.geometry.parts import Flat
 from tests.geometry.shapes import L_SHAPE, drawer
 
@@ -46,6 +57,9 @@ TIMES = Interval(t=(0.0, 2.0))
         (lambda: Polygon([0, 1, 2]), r"must have shape \(N, 2\), not \(3,\)"),
         (lambda: Polygon(L_SHAPE, edges=("a", "b")), r"must name all of its 6 edges"),
         (lambda: Polygon(L_SHAPE, edges={6: "a"}), r"edges names edge 6 of 0 to 5"),
+        (lambda: Ellipse(radii=(1, -2)), r"Ellipse: radii = -2 cannot be"),
+        (lambda: Ellipse(radii=(1, 2, 3)), r"Ellipse: radii = .* must have 2 coordinates"),
+        (lambda: Ellipse(angle="a"), r"Ellipse: angle = 'a' cannot be"),
         (lambda: SQUARE - Disc(names=("y", "x")), r"has the coordinates x, y, .* has y, x"),
         (lambda: Disc() - Disc(radius=2.0), r"Disc\(.*\) - .* is empty"),
         (lambda: Disc() & Disc(center=(3, 0)), r"Disc\(.*\) & .* is empty"),

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from scipy.special import ellipe
 from scipy.stats import chi2
 
 from tests.geometry.shapes import ALL, PLANE, bins, boundary, cells, drawer
@@ -58,7 +59,7 @@ def test_inside(name, sampler):
     assert domain.contains(points).all()
     value, most = chi_square(bins(domain, points), expected_inside(name), 5e-4)
     assert value < (most if sampler != "grid" else 2 * most)
-    if sampler == "sobol" and name in ("disc", "annulus", "L", "star", "ball"):
+    if sampler == "sobol" and name in ("disc", "ellipse", "annulus", "L", "star", "ball"):
         assert value < most / 8  # spread better than at random, by maps that keep neighbours
 
 
@@ -85,6 +86,7 @@ LENS = [math.acos((0.64 + a**2 - b**2) / (1.6 * a)) for a, b in ((1.0, 0.8), (0.
 """Half the angles of the arcs of the circles with radii 1 and .8, whose centres are .8 apart."""
 MEASURES = {
     "disc": (math.pi * 0.49, 1.4 * math.pi),
+    "ellipse": (math.pi * 0.48, 4.8 * float(ellipe(1 - 1 / 9))),
     "annulus": (math.pi * (1.21 - 0.16), 3.0 * math.pi),
     "L": (3.0, 8.0),
     "hole": (1.0 - math.pi / 16, 4.0 + math.pi / 2),
@@ -139,7 +141,7 @@ def test_distance_is_that_to_the_nearest_boundary_point(name):
     found = domain.distance(points)
     slack = 2e-3 if name in PLANE else 0.05
     assert (np.abs(found) < brute + 1e-9).all()  # never more than the distance
-    if name in ("disc", "annulus", "L", "star", "frame", "ball", "cylinder"):
+    if name in ("disc", "ellipse", "annulus", "L", "star", "frame", "ball", "cylinder"):
         assert (np.abs(found) > brute - slack).all()
 
 
