@@ -6,8 +6,10 @@ from pinnsig.geometry.box import Box, Interval
 from pinnsig.geometry.combinations import Difference, Intersection, Union
 from pinnsig.geometry.domain import TIME_NAMES, Domain
 from pinnsig.geometry.ellipse import Ellipse
+from pinnsig.geometry.mesh import Mesh
 from pinnsig.geometry.moving import Moving
 from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where
+from pinnsig.geometry.point_cloud import PointCloud
 from pinnsig.geometry.polygon import Polygon
 from pinnsig.geometry.product import Cylinder, Product
 
@@ -26,9 +28,11 @@ __all__ = [
     "Filtered",
     "Intersection",
     "Interval",
+    "Mesh",
     "Moving",
     "NamedPart",
     "Part",
+    "PointCloud",
     "Polygon",
     "Product",
     "Union",

@@ -92,7 +92,9 @@ def _is_grid(unit: UnitArray) -> bool:
     return side > 1 and side**axes == count
 
 
-def pick(u: ColumnArray, weights: Sequence[float]) -> tuple[NDArray[np.intp], ColumnArray]:
+def pick(
+    u: ColumnArray, weights: Sequence[float] | NDArray[np.float64]
+) -> tuple[NDArray[np.intp], ColumnArray]:
     """Choose between things in proportion to their weights by one uniform number at each point.
 
     Returns:

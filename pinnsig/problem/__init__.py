@@ -10,6 +10,8 @@ from pinnsig.geometry import (
     Ellipse,
     Face,
     Interval,
+    Mesh,
+    PointCloud,
     Polygon,
 )
 from pinnsig.problem.base import Problem
@@ -56,11 +58,13 @@ __all__ = [
     "HarmonicReference",
     "Initial",
     "Interval",
+    "Mesh",
     "Neumann",
     "ODEReference",
     "On",
     "Periodic",
     "PeriodicReference",
+    "PointCloud",
     "PointData",
     "Polygon",
     "Problem",
