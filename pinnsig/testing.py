@@ -144,7 +144,8 @@ class ProblemChecks:
 
     @staticmethod
     def _sites(problem: Problem) -> dict[str, Sites]:
-        return draw_sites(problem, Counts(20, 12, 24), "lhs", seed=0)
+        parts = sum(len(condition.parts(problem.domain)) for condition in problem.terms().values())
+        return draw_sites(problem, Counts(20, max(parts, 12), max(parts, 24)), "lhs", seed=0)
 
     def _objective(self, dtype: torch.dtype, engine: Any = None) -> Objective:
         problem = self.made

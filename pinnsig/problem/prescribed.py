@@ -35,8 +35,9 @@ class Prescribed(BoundaryCondition):
         for target, value in self.values.items():
             quantity = self.quantity(read_target(fields, target, coordinates), coordinates, extra)
             what = f"{self.title}, {target}"
-            known = {**coordinates, **extra}  # the outward normal's components among them
-            found[target] = quantity - prescribed(value, known, what, self.settings, fields)
+            # the normal's components are for who names them: **x has the coordinates alone
+            named = {**self.settings, **extra}
+            found[target] = quantity - prescribed(value, coordinates, what, named, fields)
         return found
 
     def normals(self, domain: Domain) -> tuple[str, ...]:

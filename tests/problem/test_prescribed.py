@@ -70,6 +70,15 @@ def test_values_may_be_functions_and_partials():
     assert plain(found["u_t"]) == [9.0, 19.0]
 
 
+def test_a_value_of_all_coordinates_gets_no_normals():
+    at = {"x": column(1.0, 2.0), "t": column(3.0, 4.0)}
+    normals = {"normal_x": column(-1.0, 1.0)}
+    total = Dirichlet(on="x", u=lambda **at: sum(at.values()))
+    assert plain(total.residual({"u": column(5.0, 5.0)}, at, normals)["u"]) == [1.0, -1.0]
+    named = Dirichlet(on="x", u=lambda t, normal_x: t * normal_x)
+    assert plain(named.residual({"u": column(5.0, 5.0)}, at, normals)["u"]) == [8.0, 1.0]
+
+
 def test_a_field_whose_name_holds_an_underscore():
     u_1 = field("xt", lambda alpha: 7.0 if alpha == (2, 0) else 0.0)
     at = {"x": column(1.0, 2.0), "t": column(3.0, 4.0)}

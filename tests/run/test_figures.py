@@ -45,10 +45,10 @@ def test_many_coordinates_are_cut_at_full_resolution_through_the_middle():
     assert cut.prediction.shape == (201, 1, 1, 1, 201)
     assert [float(axis[0]) for axis in map.axes.values()] == [0.0, 0.0, 0.5, 0.5, 0.5]
     # u* = cos(pi a) + cos(pi b) + ... on the plane c = d = e = 1/2
-    a, b = map.axes["a"], map.axes["b"]
+    a, b = map.axes["x1"], map.axes["x2"]
     exact = parts.model.problem
     columns = {n: torch.full((201,), 0.5, dtype=torch.float64) for n in map.axes}
-    columns |= {"a": torch.from_numpy(a), "b": torch.from_numpy(b)}
+    columns |= {"x1": torch.from_numpy(a), "x2": torch.from_numpy(b)}
     assert map.reference is not None
     np.testing.assert_allclose(
         map.reference[range(201), range(201), 0, 0, 0],
