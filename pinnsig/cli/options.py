@@ -65,7 +65,7 @@ def _option(setting: Field[Any], several: bool) -> Callable[[Any], Any]:
     if setting.type in (dict[str, Any], dict[str, float]):
         return click.option(flag, setting.name, multiple=True, metavar=metavar, help=about,
                             callback=_pairs)  # fmt: skip
-    if setting.type is bool:
+    if setting.type in (bool, bool | None):
         both = f"{flag}/--no-{flag.removeprefix('--')}"  # a flag beats what a preset or a file says
         return click.option(both, setting.name, default=None, help=about)
     if setting.default is not None and "[" not in about:

@@ -32,6 +32,9 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
         raw = dict(zip(problem.fields, outputs, strict=True))
         return hard_fields(problem.domain, problem.bound_conditions(), raw, coordinates)
     name = problem.ansatz_name
+    if problem.output_scales:
+        named = zip(problem.outputs, outputs, strict=True)
+        outputs = [_rescaled(jet, problem.output_scales.get(output)) for output, jet in named]
     if name is None:
         return dict(zip(problem.fields, outputs, strict=True))
     raw = dict(zip(problem.outputs, outputs, strict=True))
@@ -58,6 +61,13 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
                 "(.value, indexing, torch.stack and functions of several points lose the partials)"
             )
     return dict(zip(problem.fields, found, strict=True))
+
+
+def _rescaled(output: Jet, scale: tuple[float, float] | None) -> Jet:
+    if scale is None:
+        return output
+    middle, size = scale
+    return output * size + middle if middle else output * size
 
 
 def features_of(problem: Problem) -> Features | None:

@@ -106,6 +106,7 @@ def _made(problem: Problem, name: str, value: float) -> Problem:
         made = copy.copy(problem)
         setattr(made, name, value)
     made.hard, made.scaled_inputs = problem.hard, problem.scaled_inputs
+    made.output_scales = problem.output_scales
     return made
 
 

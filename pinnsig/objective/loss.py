@@ -37,6 +37,7 @@ class Objective:
             given.
         deterministic: choose an engine whose gradients are the same bit for bit every time.
         checked: whether the problem's code is known to be right (`make_blocks`).
+        sizes: of terms, by which their residuals are divided in the loss; 1 where not given.
 
     Attributes:
         weights: what an evaluation takes that is given no others.
@@ -55,6 +56,7 @@ class Objective:
         weights: Mapping[str, float] | None = None,
         deterministic: bool = False,
         checked: bool = False,
+        sizes: Mapping[str, float] | None = None,
     ) -> None:
         self.model = model
         self.sites = dict(sites)
@@ -68,7 +70,11 @@ class Objective:
             engine = choose_engine(engine, model.network, plans, deterministic)
         self.engine = engine
         self.term_names = tuple(term for block in self.blocks for term in block.terms)
-        self.weights = term_weights(self.term_names, bound.terms(), weights or {}, self.flat.values)
+        plain = term_weights(self.term_names, bound.terms(), weights or {}, self.flat.values)
+        self.sizes = dict(sizes or {})
+        squares = [self.sizes.get(term, 1.0) ** 2 for term in self.term_names]
+        self.size_squares = torch.tensor(squares, dtype=torch.float64).to(plain.terms)
+        self.weights = Weights(plain.terms / self.size_squares)
         self.given_weights: list[float] = self.weights.terms.tolist()
         self.given = dict(weights or {})
         means = [block.stride / len(block) for block in self.blocks for _ in block.terms]
@@ -138,10 +144,17 @@ class Objective:
         if dtype is not None:
             self.model.to(dtype)
         other = Objective(
-            self.model, self.engine_name, sites or self.sites, self.given, self.deterministic, True
-        )
+            self.model, self.engine_name, sites or self.sites, self.given, self.deterministic,
+            True, self.sizes,
+        )  # fmt: skip
         other.evaluations = self.evaluations
         return other
+
+    def of(self, model: Model) -> "Objective":
+        """The same loss of another model of the same problem, whose code is known."""
+        return Objective(
+            model, self.engine_name, self.sites, self.given, self.deterministic, True, self.sizes
+        )
 
     @torch.no_grad()
     def residual_sizes(self, points: Points) -> Column:

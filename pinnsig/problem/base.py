@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from torch import Tensor
@@ -40,6 +41,7 @@ class Problem:
             there are no features.
         tries_hard: whether conditions with hard=True are terms none the less, to see that they
             are met.
+        output_scales: by raw output, middle and size, where it is middle + size * the network's.
 
     Raises:
         ProblemError: a class that is not well formed, or a setting with an unusable value.
@@ -50,6 +52,7 @@ class Problem:
     hard: bool = False
     scaled_inputs: bool = False
     tries_hard: bool = False
+    output_scales: Mapping[str, tuple[float, float]] = MappingProxyType({})
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse a class that is not well formed, whatever `__init__` it has."""

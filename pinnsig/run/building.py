@@ -21,6 +21,7 @@ from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Problem, Sites, problem_class
 from pinnsig.run.networks import Own, is_drawn, make_network, network_notices, signal_depth
+from pinnsig.run.scaling import Scaling, far_from_order_one, find_scaling
 from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
 
@@ -74,10 +75,11 @@ def build(
         made = problem_type(**settings.set)
     except TypeError as error:  # its own __init__ does not take coefficients
         raise ProblemError(f"{problem_type.__name__} cannot be made: {error}") from error
-    made.scaled_inputs = settings.normalize
     made.hard = _is_hard(settings.hard, made)
+    scaling = _scale(settings, made)
     activation = build_activation(settings.act, settings.scale)
     notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
+    notices += scaling.notices
     initializer = build_initializer(settings)
     sizes = input_count(made), len(made.outputs)
     module = make_network(settings, *sizes, activation, initializer, network)
@@ -87,11 +89,28 @@ def build(
         settings,
         init=initializer.spec,
         set=made.values(),
+        normalize=made.scaled_inputs,
+        scaling=scaling.as_setting(),
     )
     notices += network_notices(module, sizes[0])
     notices += [*learning_rate_notices(settings.lr, activation), *_dense_notices(settings)]
     model = Model(made, module)
     return RunComponents(settings, made, activation, initializer, model, tuple(notices))
+
+
+def _scale(settings: Settings, problem: Problem) -> Scaling:
+    """Scale a problem's inputs and outputs as settings say, or as its sizes ask for."""
+    problem.scaled_inputs = (
+        far_from_order_one(problem.domain) if settings.normalize is None else settings.normalize
+    )
+    auto = settings.scaling == "auto"
+    scaling = find_scaling(problem, settings.seed) if auto else Scaling.of(settings.scaling)
+    for name in set(scaling.outputs) - set(problem.outputs):
+        raise SettingsError(
+            f"scaling of {name}: the network's outputs are {', '.join(problem.outputs)}"
+        )
+    problem.output_scales = scaling.outputs
+    return scaling
 
 
 def _resolution_notices(settings: Settings, problem: Problem) -> Iterator[str]:
@@ -218,6 +237,7 @@ def build_objective(
         run_sites(settings, parts.problem) if sites is None else sites,
         settings.weight,
         settings.deterministic,
+        sizes=Scaling.of(settings.scaling).terms,
     )
     if not any(objective.given_weights):
         raise SettingsError("every term has weight 0: there is nothing to train on")

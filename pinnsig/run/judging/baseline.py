@@ -85,5 +85,4 @@ def _silent(objective: Objective) -> Objective:
     with torch.no_grad():
         for parameter in model.network.parameters():
             parameter.zero_()
-    sites, given = objective.sites, objective.given
-    return Objective(model, objective.engine_name, sites, given, objective.deterministic, True)
+    return objective.of(model)

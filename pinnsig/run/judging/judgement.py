@@ -66,9 +66,7 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
     def copied() -> Objective:
         flat = objective.flat.values
         wide = flat.dtype if flat.device.type == "mps" else torch.float64
-        sites, given = objective.sites, objective.given
-        model, engine = private(objective.model, wide), objective.engine_name
-        return Objective(model, engine, sites, given, objective.deterministic, True)
+        return objective.of(private(objective.model, wide))
 
     found.zero_loss = attempt("the loss of the zero function", lambda: zero_loss(objective))
     found.constant_loss = attempt("the loss of a constant", lambda: constant_loss(objective))

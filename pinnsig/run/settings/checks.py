@@ -109,6 +109,27 @@ def table(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def scaling(name: str, value: Any) -> str | dict[str, Any]:
+    """`auto`, `none`, or a table: `outputs` with middle and size each, `terms` with sizes."""
+    if isinstance(value, str):
+        return word("auto", "none")(name, value)
+    given = table(name, value)
+    for key in set(given) - {"outputs", "terms"}:
+        raise _unknown_word(f"key of {name}", str(key), ("outputs", "terms"))
+    outputs, above = table(f"{name}: outputs", given.get("outputs", {})), number(above=0.0)
+    for key, pair in outputs.items():
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise SettingsError(f"{name} of {key} = {pair!r} must be a pair [middle, size]")
+    terms = table(f"{name}: terms", given.get("terms", {}))
+    return {
+        "outputs": {
+            key: [number()(f"middle of {key}", middle), above(f"size of {key}", size)]
+            for key, (middle, size) in outputs.items()
+        },
+        "terms": {key: above(f"size of {key}", size) for key, size in terms.items()},
+    }
+
+
 def weights(name: str, value: Any) -> dict[str, float]:
     """Term names with factors that are not negative."""
     return {t: number(minimum=0.0)(f"{name} of {t}", w) for t, w in table(name, value).items()}

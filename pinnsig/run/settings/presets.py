@@ -22,6 +22,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "collocation": 20_000,
         "initial": 1_000,
         "boundary": 1_000,
+        "normalize": False,
+        "scaling": "none",
     },
     # a right answer in a minute on two cores
     "quick": {

@@ -19,6 +19,7 @@ from pinnsig.run.settings.checks import (
     negative_rate,
     network,
     number,
+    scaling,
     setting,
     table,
     weights,
@@ -64,8 +65,17 @@ class GivenSettings:
     )
     depth: int = setting(integer(1), "hidden layers  [preset]", 50)
     width: int = setting(integer(1), "units in each hidden layer  [preset]", 64)
-    normalize: bool = setting(
-        yes_or_no, "inputs scaled to [-1, 1], where the problem has no features of its own", False
+    normalize: bool | None = setting(
+        yes_or_no,
+        "inputs scaled to [-1, 1], where the problem has no features of its own  [where the domain "
+        "is far from order one; accurate: yes; paper: no]",
+    )
+    scaling: str | dict[str, Any] = setting(
+        scaling,
+        "sizes of outputs and terms: auto, found where they are far from order one, as in SI units;"
+        " none; in Python and files also a table of them  [auto; paper: none]",
+        "auto",
+        "WORD",
     )
     hard: str = setting(
         word("no", "yes", "auto"),

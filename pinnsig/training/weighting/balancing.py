@@ -45,9 +45,14 @@ class Balancing(Weighting):
     def speeds(self, objective: Objective) -> Tensor:
         """How fast each term changes, shape (terms,): factors are to make these equal."""
 
+    def sized_speeds(self, objective: Objective) -> Tensor:
+        """The same of terms in units of their sizes, on the host."""
+        found = self.speeds(objective).double().cpu()
+        return found / objective.size_squares.double().cpu()
+
     def targets(self, objective: Objective) -> Tensor:
         """Where the factors of the terms ought to be now, shape (terms,), on the host."""
-        speeds = self.speeds(objective).double().cpu()
+        speeds = self.sized_speeds(objective)
         return (speeds.sum() / speeds).clamp(max=self.largest)
 
     def start(self, objective: Objective) -> Weights:
@@ -163,7 +168,7 @@ class StartTrace(NTKTrace):
     def start(self, objective: Objective) -> Weights:
         """See `Weighting.start`; the first call finds the factors."""
         if self.factors is None:
-            speeds = self.speeds(objective).double().cpu()
+            speeds = self.sized_speeds(objective)
             factors = (speeds.max() / speeds).clamp(max=self.largest)
             self.factors = _where_finite(factors, torch.ones_like(factors))
         return super().start(objective)
