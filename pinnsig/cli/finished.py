@@ -17,6 +17,7 @@ from pinnsig.cli.points import grid, read_points
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.core.errors import OutsideDomainWarning, RunError
 from pinnsig.core.paths import user_path
+from pinnsig.model import SlabModel
 from pinnsig.model.evaluation import compare
 from pinnsig.objective import Objective
 from pinnsig.plots import epochs_figure, save_figure
@@ -59,6 +60,10 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
         return
     trained = load(run, trust=trusting(trust))
     tell(trained.notices)
+    if isinstance(trained.model, SlabModel):
+        for path in draw_figures(trained.directory, compare(trained.model), model=trained.model):
+            click.echo(path)
+        return
     cls, settings, directory = (
         type(trained.model.problem),
         trained.settings,

@@ -237,6 +237,10 @@ def header(parts: RunComponents, chosen: bool) -> str:
     more = [f"points {s.collocation} + {s.initial} + {s.boundary}", f"learning rate {s.lr:.3g}"]
     if s.weighting != "none":
         more.append(f"terms weighted by {s.weighting}")
+    if s.causal:
+        more.append("causal")
+    if s.slabs != 1:
+        more.append(f"{len(s.slabs) if isinstance(s.slabs, list) else s.slabs} slabs of time")
     if parts.problem.hard:
         more.append("conditions met exactly")
     if parts.problem.scaled_inputs:

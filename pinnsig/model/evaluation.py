@@ -15,6 +15,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import AxisArray, Column, ColumnArray, GridArray, UnitArray
 from pinnsig.model.fields import guarded
 from pinnsig.model.model import Model
+from pinnsig.model.slabs import SlabModel
 from pinnsig.problem import Problem
 from pinnsig.problem.condition import real_tensor
 
@@ -111,7 +112,9 @@ def _axis(problem: Problem, name: str, points: int) -> AxisArray:
     return np.linspace(*problem.domain.interval(name), count)
 
 
-def compare(model: Model, axes: Mapping[str, AxisArray] | None = None) -> dict[str, Comparison]:
+def compare(
+    model: Model | SlabModel, axes: Mapping[str, AxisArray] | None = None
+) -> dict[str, Comparison]:
     """Return every field of a model beside the problem's solution, if it has one.
 
     Args:

@@ -113,7 +113,7 @@ class Model(nn.Module):
             DerivativeError: a quantity names no field or partial.
         """
         domain, fields = self.problem.domain, self.problem.fields
-        columns = _broadcast(domain.names, coordinates)
+        columns = broadcast(domain.names, coordinates)
         shape = columns[0].shape
         wanted = {q: parse_quantity(q, fields, domain.names) for q in quantities or fields}
         places = np.stack([column.ravel() for column in columns], axis=1)
@@ -135,8 +135,8 @@ class Model(nn.Module):
         return {q: values.reshape(shape) for q, values in found.items()}
 
 
-def _broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray[np.float64]]:
-    """The coordinates in the domain's order, in float64, brought to one shape."""
+def broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+    """Return coordinates in the domain's order, in float64, brought to one shape."""
     if set(given) != set(names):
         raise ProblemError(
             f"coordinates {', '.join(names)} are needed, and no others; "

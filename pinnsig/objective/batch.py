@@ -45,6 +45,7 @@ def batch_key(objective: Objective) -> Hashable | None:
         # a user's file is imported anew by each run, so that its class is another one
         (type(problem).__module__, type(problem).__qualname__, repr(problem.values())),
         (problem.hard, problem.scaled_inputs, repr(problem.output_scales)),
+        (problem.domain.lower.tobytes(), problem.domain.upper.tobytes()),
         (type(engine), stack, values.dtype, values.device),
         tuple((b.name, b.terms, b.plan, b.stride, len(b), tuple(b.extra)) for b in blocks),
     )

@@ -158,13 +158,14 @@ class Objective:
 
     @torch.no_grad()
     def residual_sizes(self, points: Points) -> Column:
-        """Return the 2-norm of the residuals of all equations at points inside the domain."""
+        """Return the 2-norm of all equations' residuals over their sizes, at points inside."""
         bound, block = BoundTerms.of(self.model.bound()), self.interior
         problem, residual = bound.problem, bound.residuals[block.name]
         sizes = []
         for part in points.to(self.flat.values).split(self.chunks()[0].span.stop):
             fields, at = fields_at(problem, self.model.network, self.engine, part, block.plan)
-            squares = [r.square() for r in residual(fields, at, {}).values()]
+            found = residual(fields, at, {})
+            squares = [(r / self.sizes.get(name, 1.0)).square() for name, r in found.items()]
             sizes.append(torch.stack(squares).sum(0).sqrt())
         return torch.cat(sizes)
 
@@ -220,7 +221,8 @@ class Objective:
             values = residuals.values
             minimised = values * weights.points[chunk.span].square()
             if sizes is not None:
-                sizes[chunk.span] = values.norm(dim=0)
+                own_sizes = self.size_squares[chunk.terms].sqrt().to(values).unsqueeze(1)
+                sizes[chunk.span] = (values / own_sizes).norm(dim=0)
             both = torch.stack([values.square(), values * minimised]).sum(2, dtype=own.dtype)
             pulled = (
                 residuals.pullback(own.to(values).unsqueeze(1) * minimised) if backward else None

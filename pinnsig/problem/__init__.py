@@ -40,6 +40,7 @@ from pinnsig.problem.registry import (
     problem_file,
     source_of,
 )
+from pinnsig.problem.slab import Joint, Slab, restricted, slab_ends
 
 __all__ = [
     "INTERIOR",
@@ -58,6 +59,7 @@ __all__ = [
     "HarmonicReference",
     "Initial",
     "Interval",
+    "Joint",
     "Mesh",
     "Neumann",
     "ODEReference",
@@ -71,6 +73,7 @@ __all__ = [
     "Robin",
     "Setting",
     "Sites",
+    "Slab",
     "absolute",
     "corner",
     "corner_logarithm",
@@ -84,5 +87,7 @@ __all__ = [
     "problem_class",
     "problem_entries",
     "problem_file",
+    "restricted",
+    "slab_ends",
     "source_of",
 ]

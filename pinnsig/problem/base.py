@@ -16,6 +16,7 @@ from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
 from pinnsig.problem.condition import GROUPS, INTERIOR, Condition
 from pinnsig.problem.definition import check_definition
+from pinnsig.problem.slab import Joint, Slab
 
 
 class Problem:
@@ -42,6 +43,7 @@ class Problem:
         tries_hard: whether conditions with hard=True are terms none the less, to see that they
             are met.
         output_scales: by raw output, middle and size, where it is middle + size * the network's.
+        time_slab: the part of its time that it is restricted to.
 
     Raises:
         ProblemError: a class that is not well formed, or a setting with an unusable value.
@@ -53,6 +55,7 @@ class Problem:
     scaled_inputs: bool = False
     tries_hard: bool = False
     output_scales: Mapping[str, tuple[float, float]] = MappingProxyType({})
+    time_slab: Slab | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse a class that is not well formed, whatever `__init__` it has."""
@@ -175,6 +178,8 @@ class Problem:
                     f"{type(self).__name__}.conditions gives {condition!r}, which is no condition: "
                     "write yield Dirichlet(...), one for each"
                 )
+        if self.time_slab is not None:
+            conditions = self.time_slab.conditions(conditions, str(self.domain.time))
         settings = {name: getattr(self, name) for name in self.settings()}
         return [condition.bound(self.domain, settings) for condition in conditions]
 
@@ -208,7 +213,8 @@ class Problem:
         """
         conditions = self.bound_conditions()
         if self.hard:
-            conditions = [condition for condition in conditions if condition.group == "data"]
+            # an ansatz for the start of all time knows nothing of joints
+            conditions = [c for c in conditions if c.group == "data" or isinstance(c, Joint)]
         elif not self.tries_hard:
             conditions = [condition for condition in conditions if not condition.hard]
         groups = [c.group for c in conditions if c.name is None]

@@ -14,12 +14,13 @@ from pinnsig.calibration import (
 )
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.core.memory import in_words
+from pinnsig.core.registry import suggestion
 from pinnsig.initializers import Initializer, initializer_from
 from pinnsig.model import Model
 from pinnsig.model.fields import guarded, input_count
 from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
-from pinnsig.problem import Problem, Sites, problem_class
+from pinnsig.problem import Joint, Problem, Sites, Slab, problem_class, restricted
 from pinnsig.run.networks import Own, is_drawn, make_network, network_notices, signal_depth
 from pinnsig.run.scaling import Scaling, far_from_order_one, find_scaling
 from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
@@ -58,7 +59,10 @@ class RunComponents:
 
 
 def build(
-    settings: Settings, problem: type[Problem] | None = None, network: Own | None = None
+    settings: Settings,
+    problem: type[Problem] | None = None,
+    network: Own | None = None,
+    slab: Slab | None = None,
 ) -> RunComponents:
     """Make everything but points and optimisers; nothing is written or trained.
 
@@ -66,6 +70,7 @@ def build(
         settings: resolved settings.
         problem: the problem's class, if it is at hand; else it is looked up by its name.
         network: the user's own, where it is not a registered one.
+        slab: the part of time that the problem is restricted to.
 
     Raises:
         PinnsigError: any setting that cannot be used, in one line.
@@ -76,6 +81,7 @@ def build(
     except TypeError as error:  # its own __init__ does not take coefficients
         raise ProblemError(f"{problem_type.__name__} cannot be made: {error}") from error
     made.hard = _is_hard(settings.hard, made)
+    made = made if slab is None else restricted(made, slab)
     scaling = _scale(settings, made)
     activation = build_activation(settings.act, settings.scale)
     notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
@@ -194,7 +200,7 @@ def _check_hard(parts: RunComponents) -> None:
     conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
         condition = conditions.get(name)
-        if condition is None or condition.group == "data":
+        if condition is None or condition.group == "data" or isinstance(condition, Joint):
             continue
         if (problem.hard or condition.hard) and not term <= HARD_TOLERANCE:
             raise ProblemError(
@@ -239,6 +245,10 @@ def build_objective(
         settings.deterministic,
         sizes=Scaling.of(settings.scaling).terms,
     )
+    for name in objective.sizes:
+        if name not in objective.term_names:
+            known = suggestion(name, objective.term_names)
+            raise SettingsError(f"scaling of {name}: there is no such term: {known}")
     if not any(objective.given_weights):
         raise SettingsError("every term has weight 0: there is nothing to train on")
     check_learned(objective)

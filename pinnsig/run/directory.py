@@ -10,8 +10,10 @@ runs/<problem>/<time>-<id>/
     points.safetensors   the first points of every term, and measured values (`pinnsig.run.points`)
     source/              the user's own code and data, where the problem came from a file
     figures/
+    slab-1/ ...          of a run over slabs of time: each one's log, weights, points and checkpoint
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -30,6 +32,9 @@ from pinnsig.core.files import folder_lock, remove_parts, write_whole
 from pinnsig.core.json import dumps
 from pinnsig.core.paths import nests_too_deep, plain, user_path
 from pinnsig.problem import problem_file
+
+SLAB = "slab-"
+WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
 
 
 class RunDirectory:
@@ -210,6 +215,9 @@ class RunDirectory:
     def metrics(self) -> Iterator[dict[str, Any]]:
         """The logged iterations; a last line cut off by a crash is left out."""
         path = self.path / "metrics.jsonl"
+        if not path.is_file() and (slabs := self.slabs()):
+            yield from _joined(slabs)
+            return
         if not path.is_file():
             raise RunError(f"{self.path} has no metrics.jsonl")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -220,6 +228,20 @@ class RunDirectory:
             if nests_too_deep(record):
                 return
             yield record
+
+    def slabs(self) -> "list[RunDirectory]":
+        """Return the directories of a run's slabs of time, in order; none for a run without."""
+        found = [
+            p for p in self.path.glob(f"{SLAB}*") if p.is_dir() and p.name[len(SLAB) :].isdigit()
+        ]
+        return [RunDirectory(p) for p in sorted(found, key=lambda p: int(p.name[len(SLAB) :]))]
+
+    def slab(self, number: int) -> "RunDirectory":
+        """Return the directory of a slab, from 1, which is made if it is not there."""
+        path = self.path / f"{SLAB}{number}"
+        with self._writing(path.name):
+            path.mkdir(exist_ok=True)
+        return RunDirectory(path)
 
     def load_weights(self, name: str) -> dict[str, Tensor]:
         """Read named tensors; no code in the file is ever run.
@@ -234,3 +256,17 @@ class RunDirectory:
             return load_file(path)
         except (SafetensorError, OSError) as error:
             raise RunError(f"{path} is damaged: {first_line(error)}") from None
+
+
+def _joined(slabs: list[RunDirectory]) -> Iterator[dict[str, Any]]:
+    """The logged iterations of slabs one after another, counted on."""
+    step = number = 0
+    for index, slab in enumerate(slabs, start=1):
+        with contextlib.suppress(RunError):
+            last = {"step": 0, "number": 0}
+            for last in slab.metrics():
+                yield {
+                    **last, "step": step + last["step"], "number": number + last["number"],
+                    "phase": f"slab {index}", "iteration": last["step"], "slab": index,
+                }  # fmt: skip
+            step, number = step + last["step"], number + last["number"]

@@ -17,10 +17,9 @@ from pinnsig.objective import Objective
 from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callbacks
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS, trim_checkpoint
-from pinnsig.run.directory import RunDirectory
+from pinnsig.run.directory import WEIGHTS, RunDirectory
 from pinnsig.run.figures import draw_figures
 from pinnsig.run.judging import Judgement, judge
-from pinnsig.run.loading import WEIGHTS
 from pinnsig.run.results import Losses, Result, result_data, true_losses
 from pinnsig.training import INTERRUPTED, Outcome, Trainer
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from pinnsig.core.errors import FigureError
-from pinnsig.model import Model
+from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import Comparison
 from pinnsig.networks import Network
 from pinnsig.objective import Objective
@@ -37,6 +37,7 @@ def draw_figures(
     independent: Independent | None = None,
     objective: Objective | None = None,
     tell: Tell | None = None,
+    model: Model | SlabModel | None = None,
 ) -> list[Path]:
     """Draw losses, solution and slices of a run, residuals and what it learned.
 
@@ -46,6 +47,7 @@ def draw_figures(
         independent: residuals at independent points.
         objective: whose model and data are drawn in full; None leaves figures at the grid's points.
         tell: told of each figure that cannot be drawn or written; None raises.
+        model: what is drawn in full where there is no objective.
 
     Returns:
         The files.
@@ -67,6 +69,8 @@ def draw_figures(
             figures["coefficients.png"] = lambda: coefficients_figure(
                 list(directory.metrics()), true
             )
+    elif model is not None:
+        maps, cuts = planes(model, comparisons)
     for field, comparison in maps.items():
         suffix = f"_{field}" if len(maps) > 1 else ""
         data = measured.get(field)

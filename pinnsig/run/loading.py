@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from pinnsig.core.errors import RunError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.trust import Trust
-from pinnsig.model import Model
+from pinnsig.model import Model, SlabModel
 from pinnsig.problem import Problem
 from pinnsig.run.building import build
-from pinnsig.run.directory import RunDirectory
+from pinnsig.run.directory import WEIGHTS, RunDirectory
 from pinnsig.run.networks import Own
 from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.slab_models import load_slabs
 from pinnsig.run.source import problem_of
-
-WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class TrainedModel:
         notices: what a user should know, a line each: files that have changed since.
     """
 
-    model: Model
+    model: Model | SlabModel
     directory: RunDirectory
     settings: Settings
     notices: tuple[str, ...] = ()
@@ -95,6 +94,9 @@ def load(
         raise RunError(f"{directory.path} is a run of classify: it has no fields to predict")
     settings = resolve({**read_config(directory.path / "config.json"), "device": device})
     own = problem_of(directory, settings.problem, trust, problem)
+    if settings.slabs != 1:
+        joint = load_slabs(settings, own.problem_type, network, directory, weights)
+        return TrainedModel(joint, directory, settings, own.notices)
     model = build(settings, own.problem_type, network).model
     state: dict[str, Any] = directory.load_weights(WEIGHTS[weights])
     precisions = {tensor.dtype for tensor in state.values()}

@@ -24,7 +24,7 @@ from pinnsig.run.building import RunComponents, run_sites
 from pinnsig.run.settings import PhaseSettings
 from pinnsig.sampling import COORDINATE_BYTES, draw_inside
 from pinnsig.training import DrawInside, Fresh, NewPoints, Phase, ResidualBased
-from pinnsig.training.weighting import WEIGHTINGS, Weighting
+from pinnsig.training.weighting import WEIGHTINGS, Causal, Weighting
 
 EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
 
@@ -46,9 +46,10 @@ def build_phases(parts: RunComponents, functions: Mapping[str, Make] | None = No
 def build_weighting(parts: RunComponents) -> Weighting | None:
     """The scheme that finds loss weights, if there is one."""
     settings = parts.settings
-    if settings.weighting == "none":
-        return None
-    return WEIGHTINGS[settings.weighting](settings.weighting_every)
+    inner = None
+    if settings.weighting != "none":
+        inner = WEIGHTINGS[settings.weighting](settings.weighting_every)
+    return Causal(inner) if settings.causal else inner
 
 
 def _phase(parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, Make]) -> Phase:

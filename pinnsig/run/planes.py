@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsig.model import Model
+from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import Comparison, compare, fine_axis
 from pinnsig.problem import Problem, Sites
 
@@ -15,7 +15,7 @@ Measured = tuple[Array, Array]
 
 
 def planes(
-    model: Model, comparisons: Mapping[str, Comparison]
+    model: Model | SlabModel, comparisons: Mapping[str, Comparison]
 ) -> tuple[Mapping[str, Comparison], Mapping[str, Comparison]]:
     """Return every field on the plane of maps and on that of slices, by field.
 
@@ -36,7 +36,7 @@ def planes(
     return _plane(model, names[0], names[1]), _plane(model, along, last)
 
 
-def _plane(model: Model, *spanning: str) -> dict[str, Comparison]:
+def _plane(model: Model | SlabModel, *spanning: str) -> dict[str, Comparison]:
     axes = {}
     domain = model.problem.domain
     for name in domain.names:

@@ -11,9 +11,8 @@ import torch
 from pinnsig.model.evaluation import Comparison, max_error, relative_l2
 from pinnsig.objective import Objective
 from pinnsig.run.building import RunComponents
-from pinnsig.run.directory import RunDirectory
+from pinnsig.run.directory import WEIGHTS, RunDirectory
 from pinnsig.run.judging import Estimate, Judgement, suspicions
-from pinnsig.run.loading import WEIGHTS
 from pinnsig.run.networks import is_drawn
 from pinnsig.training import Outcome
 
@@ -119,7 +118,14 @@ def result_data(
         "independent": None if independent is None else independent.as_dict(),
         "zero_loss": judgement.zero_loss,
         "constant_loss": judgement.constant_loss,
-        "suspicious": suspicions(comparisons, best, at_start["loss"], judgement, settings.preset),
+        "suspicious": suspicions(
+            comparisons,
+            best,
+            at_start["loss"],
+            judgement,
+            settings.preset,
+            {} if parts.problem.ansatz_name else parts.problem.output_scales,
+        ),
         "loss_at_start": at_start["loss"],
         "relative_l2_at_start": at_start["relative_l2"],
         "coefficients": {name: c.as_dict() for name, c in judgement.coefficients.items()},

@@ -31,6 +31,7 @@ from pinnsig.run.logbook import Logbook
 from pinnsig.run.phases import build_phases, build_weighting
 from pinnsig.run.points import Drawn
 from pinnsig.run.results import Result
+from pinnsig.run.settings import Settings
 from pinnsig.run.source import keep_source, relative_notices
 from pinnsig.training import FAILED, Clock, EvaluationRequest, Limits, PhaseReport, Record, Trainer
 
@@ -49,12 +50,23 @@ class Options:
         callbacks: what sees the run.
         keep_checkpoint: whether a finished run keeps all of a large checkpoint.
         clock: what limits on time and the times that are told go by.
+        is_slab: whether it is a part of a run, which has the settings.
     """
 
     figures: bool = True
     callbacks: Sequence[Callback] = ()
     keep_checkpoint: bool = False
     clock: Clock = field(default=time.perf_counter)
+    is_slab: bool = False
+
+
+def listening(
+    options: Options, given: Interruption | None
+) -> contextlib.AbstractContextManager[Interruption]:
+    """Within it, a wish to end is heard, by signals or from who asks otherwise."""
+    if given is not None:
+        return contextlib.nullcontext(given)
+    return interruptible(Callbacks(options.callbacks).interrupting)
 
 
 class Run:
@@ -111,14 +123,6 @@ class Run:
             clock=self.options.clock,
         )
 
-    def interruptible(
-        self, given: Interruption | None
-    ) -> contextlib.AbstractContextManager[Interruption]:
-        """Within it, a wish to end is heard."""
-        if given is not None:
-            return contextlib.nullcontext(given)
-        return interruptible(self.callbacks.interrupting)
-
     def start(self) -> Record:
         """Evaluate the initialised network; all of the problem's own code is met here.
 
@@ -146,26 +150,41 @@ class Run:
         first: Record,
     ) -> Solving:
         """Make a run directory and train in it."""
+        self.prepare(interruption, first)
+        directory = self.make_directory(runs, path)
+        with directory.locked():
+            self.describe(directory, self.parts.settings)
+            return (yield from self.begin_in(directory, first))
+
+    def prepare(self, interruption: Interruption, first: Record) -> None:
+        """Meet limits, and the rest of the problem's code, before anything is written."""
         parts, trainer = self.parts, self.trainer
         trainer.limits = self._limits(interruption)
         with self.opened.watching():
             self.at_start = {"loss": first.loss, "relative_l2": _error(parts.model)}
-        settings = parts.settings
         with self.opened.watching():
-            drawn = Drawn.of(parts.problem, trainer.objective.sites, settings.device)
-        source = source_of(type(parts.problem)).having_read(self.opened)
+            self.drawn = Drawn.of(parts.problem, trainer.objective.sites, parts.settings.device)
+
+    def make_directory(self, runs: str | Path, path: str | Path | None) -> RunDirectory:
+        """Return a new run directory, under `runs` or at `path`."""
+        problem = self.parts.settings.problem
+        return RunDirectory.create(runs, problem) if path is None else RunDirectory.make(path)
+
+    def describe(self, directory: RunDirectory, settings: Settings) -> None:
+        """Leave the problem's source and the settings in a run directory."""
+        source = source_of(type(self.parts.problem)).having_read(self.opened)
         self.source = source.as_dict()
-        directory = (
-            RunDirectory.create(runs, settings.problem) if path is None else RunDirectory.make(path)
-        )
-        with directory.locked():
-            self.notices += [*keep_source(directory, source), *relative_notices(self.opened)]
-            self._write_config(directory)
-            drawn.save(directory)
-            if self.options.figures:
-                points = trainer.objective.interior.points
-                draw_initial_activations(directory, parts.model, points, self.notices.append)
-            return (yield from self._train(directory, first))
+        self.notices += [*keep_source(directory, source), *relative_notices(self.opened)]
+        self.write_config(directory, settings)
+
+    def begin_in(self, directory: RunDirectory, first: Record) -> Solving:
+        """Train in a directory that is there, once all is prepared."""
+        assert self.drawn is not None
+        self.drawn.save(directory)
+        if self.options.figures:
+            points = self.trainer.objective.interior.points
+            draw_initial_activations(directory, self.parts.model, points, self.notices.append)
+        return (yield from self._train(directory, first))
 
     def go_on(
         self, directory: RunDirectory, state: dict[str, Any], interruption: Interruption
@@ -184,7 +203,8 @@ class Run:
             )
         self.notices += self._changes(state, number)
         directory.cut_metrics(len(reports), reports[-1].iterations if reports else 0)
-        self._write_config(directory)
+        if not self.options.is_slab:
+            self.write_config(directory, self.parts.settings)
         directory.remove("result.json")  # it is of another end than the weights to come
         return (yield from self._train(directory, None))
 
@@ -266,12 +286,13 @@ class Run:
             settings.max_seconds, settings.stop_loss, settings.stop_error, interruption.asked
         )
 
-    def _write_config(self, directory: RunDirectory) -> None:
-        settings = {
-            **self.parts.settings.as_dict(), "engine": self.trainer.objective.engine.name,
+    def write_config(self, directory: RunDirectory, settings: Settings) -> None:
+        """Write settings, environment and where the problem came from."""
+        given = {
+            **settings.as_dict(), "engine": self.trainer.objective.engine.name,
         }  # fmt: skip
         source = {} if self.source is None else {"source": self.source}
-        directory.write_json("config.json", {**settings, "environment": environment(), **source})
+        directory.write_json("config.json", {**given, "environment": environment(), **source})
 
 
 def _error(model: Model) -> float | None:

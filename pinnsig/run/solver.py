@@ -12,7 +12,7 @@ from pinnsig.core.gradients import own_gradients
 from pinnsig.core.interrupts import Interruption
 from pinnsig.core.trust import Trust
 from pinnsig.optim import Make, drive
-from pinnsig.problem import Problem, absolute, name_of, opened_by, problem_class
+from pinnsig.problem import Problem, Slab, absolute, name_of, opened_by, problem_class
 from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
@@ -22,9 +22,11 @@ from pinnsig.run.networks import Own, is_drawn, own_network
 from pinnsig.run.points import POINTS, Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings
-from pinnsig.run.running import Options, Run, Solving
+from pinnsig.run.running import Options, Run, Solving, listening
 from pinnsig.run.settings import Settings, read_config, resolve
 from pinnsig.run.settings.optimizers import named_functions, separate_functions
+from pinnsig.run.slab_models import slab_settings
+from pinnsig.run.slabs import Onwards, SlabRun, begin_slabs, check_changes, resume_slabs
 from pinnsig.run.source import original_notices, problem_of, read_source
 from pinnsig.training import Clock, Record, evaluate_alone
 
@@ -99,8 +101,17 @@ def solving(
     )
     if problem_type is None:
         problem_type = problem_class(settings.problem, code)
+    if settings.slabs != 1:
+        plan = SlabRun.of(settings, problem_type, options, network, optimizers)
+        onwards = Onwards(options.callbacks)
+        own = slab_settings(plan.settings, 0)
+        began = _started(
+            own, problem_type, plan.slab_options(onwards), network, optimizers, plan.slab(0)
+        )
+        with listening(options, interruption) as heard:
+            return (yield from begin_slabs(plan, began, onwards, runs, path, heard))
     run, first = _started(settings, problem_type, options, network, optimizers)
-    with run.interruptible(interruption) as heard:
+    with listening(options, interruption) as heard:
         return (yield from run.begin(runs, path, heard, first))
 
 
@@ -176,8 +187,17 @@ def resuming(
             raise RunError(
                 f"{directory.path} is a run of classify: pinnsig.classify.resume_classifier goes on"
             )
-        state, notice = load_checkpoint(directory)
         saved = read_config(directory.path / "config.json")
+        if saved.get("slabs", 1) != 1:
+            check_changes(changes)
+            settings = resolve(changed_settings(saved, changes, ()))
+            own = problem_of(directory, settings.problem, trust, problem)
+            makers = named_functions(optimizers)
+            plan = SlabRun.of(settings, own.problem_type, options, network, makers)
+            told = (*own.notices, *version_notices(directory))
+            with listening(options, interruption) as heard:
+                return (yield from resume_slabs(plan, directory, heard, told))
+        state, notice = load_checkpoint(directory)
         known = named_functions(optimizers)
         changes, added = separate_functions(changes, known)
         settings = resolve(changed_settings(saved, changes, state["trainer"]["reports"]))
@@ -195,7 +215,7 @@ def resuming(
         going.notices += version_notices(directory)
         if drawn is None:
             going.notices.append(f"{directory.path} has no {POINTS}: its points are drawn again")
-        with going.interruptible(interruption) as heard:
+        with listening(options, interruption) as heard:
             return (yield from going.go_on(directory, state, heard))
 
 
@@ -205,6 +225,7 @@ def _started(
     options: Options,
     network: Own | None,
     optimizers: Mapping[str, Make],
+    slab: Slab | None = None,
 ) -> tuple[Run, Record]:
     """A run whose start is worth training, with the record of it.
 
@@ -219,7 +240,7 @@ def _started(
     opened = opened_by(problem_type)
     for p in (None, *(LOWER_RATES if free else ())):
         with opened.watching():
-            parts = build(replace(settings, p=p or settings.p), problem_type, network)
+            parts = build(replace(settings, p=p or settings.p), problem_type, network, slab)
             run = Run(parts, options, optimizers=optimizers)
         run.opened = opened
         try:

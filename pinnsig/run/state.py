@@ -53,6 +53,9 @@ def run_state(path: str | Path) -> RunState:
         return RunState(TRAINING_RUN, f"{path} is being trained{far}", last)
     if (directory.path / "result.json").is_file():
         return _ended(directory, last, go_on)
+    if directory.slabs():
+        text = f"{path} has no result.json: {len(directory.slabs())} of its slabs were begun"
+        return RunState(INTERRUPTED_RUN, f"{text}{far}; {go_on}", last)
     try:
         load_checkpoint(directory)
     except RunError as error:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -27,6 +28,7 @@ def suspicions(
     loss_at_start: float,
     found: Judgement,
     preset: str | None = None,
+    scales: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> list[str]:
     """Return reasons to doubt an answer; none for one that looks right.
 
@@ -39,6 +41,7 @@ def suspicions(
         loss_at_start: that of the initialised network.
         found: what the judge has.
         preset: of the run, which advice has to go beyond.
+        scales: middle and size of fields that are not of order one.
     """
     known = relative_l2(comparisons)
     error, what = known, "relative L2 error"
@@ -60,7 +63,7 @@ def suspicions(
         *_training(loss, loss_at_start, found, error, what, longer),
         *_overfitting(found, error),
         *_unknown(known, found),
-        *_flat(comparisons, error),
+        *_flat(comparisons, error, scales),
         *_coefficients(found),
         *found.failures,
     ]
@@ -155,16 +158,21 @@ def _coefficients(found: Judgement) -> Iterator[str]:
             )
 
 
-def _flat(comparisons: Mapping[str, Comparison], error: float | None) -> Iterator[str]:
+def _flat(
+    comparisons: Mapping[str, Comparison],
+    error: float | None,
+    scales: Mapping[str, tuple[float, float]],
+) -> Iterator[str]:
     """Fields that are as good as constant, unless the answer is known to be right."""
     if error is not None and error <= NOTICEABLE_ERROR:
         return
     for field, comparison in comparisons.items():
         inside, reference = comparison.inside, comparison.reference
         values = comparison.prediction[inside]
-        if reference is not None and _share_flat(reference[inside]) > MOSTLY_FLAT:
+        size = scales[field][1] if field in scales else None
+        if reference is not None and _share_flat(reference[inside], size) > MOSTLY_FLAT:
             continue  # so is the truth
-        share = _share_flat(values)
+        share = _share_flat(values, size)
         if share > MOSTLY_FLAT:
             yield (
                 f"{field} is nearly constant ({float(np.median(values)):.3g}) on {share:.0%} of "
@@ -172,11 +180,11 @@ def _flat(comparisons: Mapping[str, Comparison], error: float | None) -> Iterato
             )
 
 
-def _share_flat(values: np.ndarray) -> float:
-    """The share of values within a small distance from their median."""
+def _share_flat(values: np.ndarray, size: float | None) -> float:
+    """The share of values within a small distance from their median, beside their size."""
     if not np.isfinite(values).all():
         return 0.0
-    size = max(float(np.abs(values).max()), 1.0)
+    size = size or max(float(np.abs(values).max()), 1.0)
     middle = float(np.median(values))
     return float(np.mean(np.abs(values - middle) <= FLAT * size))
 

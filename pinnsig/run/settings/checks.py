@@ -130,6 +130,23 @@ def scaling(name: str, value: Any) -> str | dict[str, Any]:
     }
 
 
+def slabs(name: str, value: Any) -> int | list[float]:
+    """How many, or the times at which they end; a text has them with commas between."""
+    if isinstance(value, str):
+        try:
+            given = [float(part) for part in value.split(",")]
+        except ValueError:
+            raise SettingsError(
+                f"{name} = {value!r} must be a number, such as 4, or times, such as 0.1,0.5,2"
+            ) from None
+        value = int(given[0]) if len(given) == 1 and given[0].is_integer() else given
+    if isinstance(value, list | tuple):
+        if not value:
+            raise SettingsError(f"{name} = [] must name the times at which they end")
+        return [number()(name, end) for end in value]
+    return integer(1)(name, value)
+
+
 def weights(name: str, value: Any) -> dict[str, float]:
     """Term names with factors that are not negative."""
     return {t: number(minimum=0.0)(f"{name} of {t}", w) for t, w in table(name, value).items()}

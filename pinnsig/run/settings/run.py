@@ -21,6 +21,7 @@ from pinnsig.run.settings.checks import (
     number,
     scaling,
     setting,
+    slabs,
     table,
     weights,
     word,
@@ -77,6 +78,13 @@ class GivenSettings:
         "auto",
         "WORD",
     )
+    slabs: int | list[float] = setting(
+        slabs,
+        "time cut into so many slabs of one length, or at times such as 0.1,0.5,2, each trained "
+        "from the end of the one before it; they share iterations and --max-seconds",
+        1,
+        "N",
+    )
     hard: str = setting(
         word("no", "yes", "auto"),
         "conditions met exactly by the problem's own ansatz for them; auto: where it has one",
@@ -131,6 +139,12 @@ class GivenSettings:
         "loss weights found: none, start-trace (once), gradient-norm, ntk-trace or attention  "
         "[start-trace; paper: none]", "none",
     )  # fmt: skip
+    causal: bool = setting(
+        yes_or_no,
+        "later times trained only once earlier ones are (Wang, Sankaran and Perdikaris 2022), "
+        "beside --weighting",
+        False,
+    )
     weighting_every: int = setting(integer(1), "find them anew every so many iterations", 100, "N")
     stop_loss: float | None = setting(number(above=0.0), "stop once the loss is as low")
     stop_error: float | None = setting(

@@ -5,6 +5,7 @@ from pinnsig.core.registry import Registry
 from pinnsig.training.weighting.attention import Attention
 from pinnsig.training.weighting.balancing import GradientNorm, NTKTrace, StartTrace
 from pinnsig.training.weighting.base import Weighting
+from pinnsig.training.weighting.causal import Causal
 
 WEIGHTINGS: Registry[type[Weighting]] = Registry(
     "weighting",
@@ -13,4 +14,12 @@ WEIGHTINGS: Registry[type[Weighting]] = Registry(
 )
 """What the setting `weighting` can name."""
 
-__all__ = ["WEIGHTINGS", "Attention", "GradientNorm", "NTKTrace", "StartTrace", "Weighting"]
+__all__ = [
+    "WEIGHTINGS",
+    "Attention",
+    "Causal",
+    "GradientNorm",
+    "NTKTrace",
+    "StartTrace",
+    "Weighting",
+]

@@ -1,0 +1,166 @@
+"""Slabs of time: the same problem over a part of its time, from where the part before it ends."""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pinnsig.core.errors import ProblemError
+from pinnsig.geometry import Box, Domain, Face
+from pinnsig.problem.condition import Condition, Draw, Sites, read_target
+from pinnsig.problem.point_data import PointData
+from pinnsig.problem.prescribed import Initial
+
+Array = NDArray[np.float64]
+Ends = Callable[[Mapping[str, Array], tuple[str, ...]], Mapping[str, Array]]
+"""Quantities of a solution at points: from coordinates and names such as "u" and "u_t"."""
+
+
+@dataclass(frozen=True)
+class Slab:
+    """A part of a problem's time.
+
+    Attributes:
+        low, high: its ends.
+        last: whether it is the last one.
+        before: the solution before it; None for the first one.
+    """
+
+    low: float
+    high: float
+    last: bool
+    before: Ends | None = None
+
+    def conditions(self, found: Iterable[Condition], time: str) -> list[Condition]:
+        """Return a problem's conditions here: what it starts from, and data of this time only."""
+        return [own for one in found if (own := self._own(one, time)) is not None]
+
+    def _own(self, condition: Condition, time: str) -> Condition | None:
+        if isinstance(condition, PointData):
+            return self._data(condition, time)
+        if self.before is not None and _starts(condition, time):
+            return Joint(condition, time, self.before)  # type: ignore[arg-type]
+        return condition
+
+    def _data(self, data: PointData, time: str) -> PointData | None:
+        """What was measured in this time; a joint belongs to the slab before it."""
+        at = data.columns.get(time)
+        if at is None:
+            return data  # refused later
+        inside = (at > self.low) | (self.before is None)
+        inside &= (at <= self.high) | self.last
+        if not inside.any():
+            return None
+        own = copy.copy(data)
+        own.columns = {name: column[inside] for name, column in data.columns.items()}
+        return own
+
+
+class Joint(Condition):
+    """What an `Initial` condition prescribes, with values from the solution of the slab before."""
+
+    group = "initial"
+
+    def __init__(self, start: Initial, time: str, before: Ends) -> None:
+        super().__init__(start.name)
+        self.on, self.time, self.before = start.on, time, before
+        self.targets = tuple(start.values)
+
+    def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
+        """Points at the start of the slab, with the values there."""
+        (start,) = domain.parts(f"{self.time}-")
+        points, _ = domain.sample_part(start, count, draw)
+        columns = dict(zip(domain.names, points.T, strict=True))
+        return Sites(points, dict(self.before(columns, self.targets)))
+
+    def residual(
+        self,
+        fields: Mapping[str, Any],
+        coordinates: Mapping[str, Tensor],
+        extra: Mapping[str, Tensor],
+    ) -> dict[str, Any]:
+        """Quantities less what they were."""
+        return {
+            target: read_target(fields, target, coordinates) - extra[target]
+            for target in self.targets
+        }
+
+
+def restricted(problem: Any, slab: Slab) -> Any:
+    """Return a problem over a slab of its time; it stays as it is."""
+    domain = problem.domain
+    intervals = {name: domain.interval(name) for name in domain.names}
+    other = copy.copy(problem)
+    other.__dict__["domain"] = Box(**{**intervals, domain.time: (slab.low, slab.high)})
+    other.time_slab = slab
+    return other
+
+
+def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
+    """Return the ends of slabs: K + 1 times, from the start of the domain's time to its end.
+
+    Args:
+        problem: which is cut.
+        given: how many slabs of one length, or the times at which they end; the last one, the end
+            of all, may be left out.
+
+    Raises:
+        ProblemError: the problem has no time, no shape that is cut, a condition that does not stay
+            within a slab, or learned coefficients; or times out of order.
+    """
+    name, domain = type(problem).__name__, problem.domain
+    time = domain.time
+    if time is None:
+        raise ProblemError(
+            f"{name} has no time to cut into slabs: its coordinates are {', '.join(domain.names)}"
+        )
+    if not isinstance(domain, Box):
+        raise ProblemError(f"{name}: slabs of time are cut from boxes, not from {domain}")
+    if problem.learned():
+        raise ProblemError(
+            f"{name} learns {', '.join(problem.learned())}: each slab would find another value; "
+            "leave slabs out"
+        )
+    _check_conditions(problem, time)
+    low, high = domain.interval(time)
+    if isinstance(given, int):
+        return [*np.linspace(low, high, given + 1).tolist()[:-1], high]
+    ends = [float(end) for end in given]
+    ends = [low, *(ends if ends and ends[-1] == high else [*ends, high])]
+    if any(b <= a for a, b in pairwise(ends)):
+        raise ProblemError(
+            f"slabs = {', '.join(f'{end:g}' for end in given)}: they must end in this order within "
+            f"{time} from {low:g} to {high:g}"
+        )
+    return ends
+
+
+def _check_conditions(problem: Any, time: str) -> None:
+    name, starts = type(problem).__name__, 0
+    for condition in problem.bound_conditions():
+        if _starts(condition, time):
+            starts += 1
+            continue
+        called = f"{name}: the condition {type(condition).__name__}"
+        parts = condition.parts(problem.domain)
+        if any(isinstance(part, Face) and part.coordinate == time for part in parts):
+            raise ProblemError(
+                f"{called} holds at an end of {time}: slabs hand on what Initial prescribes, such "
+                "as Initial(u=...), and nothing else there"
+            )
+        over = getattr(condition, "over", ())
+        if time in ((over,) if isinstance(over, str) else tuple(over or ())):
+            raise ProblemError(f"{called} goes over all of {time}: leave slabs out")
+    if not starts:
+        raise ProblemError(
+            f"{name} has no Initial condition: there is nothing for slabs to hand on"
+        )
+
+
+def _starts(condition: Condition, time: str) -> bool:
+    return isinstance(condition, Initial) and condition.on in (None, time, f"{time}-")
