@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Box, Domain, Face
+from pinnsig.geometry import Box, Domain, Face, Product
 from pinnsig.problem.condition import Condition, Draw, Sites, read_target
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.prescribed import Initial
@@ -93,12 +93,28 @@ class Joint(Condition):
 
 def restricted(problem: Any, slab: Slab) -> Any:
     """Return a problem over a slab of its time; it stays as it is."""
-    domain = problem.domain
-    intervals = {name: domain.interval(name) for name in domain.names}
     other = copy.copy(problem)
-    other.__dict__["domain"] = Box(**{**intervals, domain.time: (slab.low, slab.high)})
+    other.__dict__["domain"] = _shortened(problem.domain, slab.low, slab.high)
     other.time_slab = slab
     return other
+
+
+def _shortened(domain: Domain, low: float, high: float) -> Domain:
+    """The same domain over a part of its time.
+
+    Raises:
+        ProblemError: it is no box, and no product of a shape with time.
+    """
+    if isinstance(domain, Box):
+        intervals = {name: domain.interval(name) for name in domain.names}
+        return Box(**{**intervals, str(domain.time): (low, high)})
+    if type(domain) is Product:
+        sides = (domain.left, domain.right)
+        left, right = (_shortened(d, low, high) if d.time else d for d in sides)
+        return Product(left, right)
+    raise ProblemError(
+        f"slabs are cut from boxes and from shapes times an interval of time, not from {domain}"
+    )
 
 
 def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
@@ -119,8 +135,7 @@ def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
         raise ProblemError(
             f"{name} has no time to cut into slabs: its coordinates are {', '.join(domain.names)}"
         )
-    if not isinstance(domain, Box):
-        raise ProblemError(f"{name}: slabs of time are cut from boxes, not from {domain}")
+    _shortened(domain, *domain.interval(time))  # refused where it cannot be
     if problem.learned():
         raise ProblemError(
             f"{name} learns {', '.join(problem.learned())}: each slab would find another value; "

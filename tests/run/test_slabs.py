@@ -10,6 +10,7 @@ import torch
 
 import pinnsig
 from pinnsig.core.errors import ProblemError, RunError, SettingsError
+from pinnsig.geometry import Disc
 from pinnsig.problem import (
     Box,
     Coefficient,
@@ -249,3 +250,21 @@ def test_hard_conditions_hold_in_every_slab(tmp_path):
     x = np.linspace(0, 1, 9)
     np.testing.assert_allclose(loaded.predict(x=x, t=0.0)["u"], np.sin(np.pi * x), atol=1e-12)
     assert "initial" in result.terms  # the joint
+
+
+def test_shapes_times_an_interval_are_cut_too():
+    class Plate(Problem):
+        domain = Disc(radius=1.0) * Box(t=(0.0, 4.0))
+
+        def residual(self, u):
+            return u.t - u.xx - u.yy
+
+        def conditions(self):
+            yield Initial(u=0.0)
+
+    problem = Plate()
+    assert slab_ends(problem, 2) == [0.0, 2.0, 4.0]
+    part = restricted(problem, Slab(2.0, 4.0, True, known)).domain
+    assert part.interval("t") == (2.0, 4.0)
+    assert part.interval("x") == (-1.0, 1.0)
+    assert part.measure() == pytest.approx(2 * math.pi)
