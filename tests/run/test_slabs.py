@@ -267,4 +267,4 @@ def test_shapes_times_an_interval_are_cut_too():
     part = restricted(problem, Slab(2.0, 4.0, True, known)).domain
     assert part.interval("t") == (2.0, 4.0)
     assert part.interval("x") == (-1.0, 1.0)
-    assert part.measure() == pytest.approx(2 * math.pi)
+    assert part.measure == pytest.approx(2 * math.pi)

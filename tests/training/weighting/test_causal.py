@@ -64,7 +64,7 @@ def test_the_next_epsilon_is_taken_once_all_times_are_trained():
 
 
 def test_weights_stay_until_points_are_drawn_anew():
-    made = objective([0.25, 0.75])
+    made = objective([0.25, 1.75])
     scheme = Causal(bins=2)
     first = scheme.start(made).points
     with torch.no_grad():
@@ -75,7 +75,7 @@ def test_weights_stay_until_points_are_drawn_anew():
 
 
 def test_a_state_brings_them_back():
-    made = objective([0.25, 0.75])
+    made = objective([0.25, 1.75])
     scheme = Causal(NTKTrace(), bins=2)
     first = scheme.start(made)
     again = Causal(NTKTrace(), bins=2)
