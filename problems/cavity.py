@@ -42,8 +42,8 @@ class Cavity(Problem):
         yield PointData(name="level", x=[0.0], y=[0.0], p=[0.0])
 
     def hard_ansatz(self, n, p, x, y):
-        """The velocity of the stream function (x (1 - x) y (1 - y))² n + lid(x) y² (y - 1)."""
-        stream = (x * (1 - x) * y * (1 - y)) ** 2 * n + lid(x) * y**2 * (y - 1)
+        """The velocity of the stream function (16 x (1 - x) y (1 - y))² n + lid(x) y² (y - 1)."""
+        stream = (16 * x * (1 - x) * y * (1 - y)) ** 2 * n + lid(x) * y**2 * (y - 1)
         return stream.y, -stream.x, p
 
     def solution(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from pinnsig.activations import tanh
 from pinnsig.derivatives import Plan, input_partials
 from pinnsig.derivatives.taylor import make_tape
-from pinnsig.model.fields import features_of, fields_from
+from pinnsig.model.fields import features_of, fields_from, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, BoundTerms, Objective
 from pinnsig.objective.rows import residual_jacobian
@@ -154,7 +154,10 @@ def displacement(
     """
     model, flat = objective.model, objective.flat
     along, weights = direction.split([len(basis.tangents), len(direction) - len(basis.tangents)])
-    plan = Plan.closing(model.problem.domain.names, [])
+    # an ansatz may read partials of the outputs, as one that takes a stream function does
+    plan, _ = trace_partials(
+        model.bound(), lambda fields, _: [jet.value for jet in fields.values()], points[:2]
+    )
     inputs = input_partials(features_of(model.bound()), points, plan)
     last = basis.features.linears[-1]
     own = [*basis.features.weights[:2], *weights.split([last.weight.numel(), last.bias.numel()])]
