@@ -109,8 +109,12 @@ def _scale(settings: Settings, problem: Problem) -> Scaling:
     problem.scaled_inputs = (
         far_from_order_one(problem.domain) if settings.normalize is None else settings.normalize
     )
-    auto = settings.scaling == "auto"
-    scaling = find_scaling(problem, settings.seed) if auto else Scaling.of(settings.scaling)
+    scaling = Scaling.of(settings.scaling)
+    if settings.scaling == "auto":
+        scaling = find_scaling(problem, settings.seed)
+        if settings.normalize is None and scaling.terms and not problem.scaled_inputs:
+            problem.scaled_inputs = True  # a length of 10 is one of many units, too
+            scaling = find_scaling(problem, settings.seed)
     for name in set(scaling.outputs) - set(problem.outputs):
         raise SettingsError(
             f"scaling of {name}: the network's outputs are {', '.join(problem.outputs)}"

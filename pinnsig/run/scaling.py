@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pinnsig.activations import tanh
 from pinnsig.core.errors import one_line
-from pinnsig.geometry import Box
+from pinnsig.geometry import Domain
 from pinnsig.model import Model
 from pinnsig.model.fields import input_count
 from pinnsig.networks import FFNN
@@ -27,7 +27,7 @@ from pinnsig.objective.rows import LeastSquares, residual_jacobian
 from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.sampling import Counts, draw_sites
 
-FARTHEST, SHORTEST = 10.0, 0.2  # ends and length of an interval of order one
+FARTHEST, SHORTEST = 8.0, 0.2  # ends and length of an interval of order one
 OUTPUT_RANGE = (0.02, 50.0)  # sizes of outputs of order one
 TERM_RANGE = (3e-3, 300.0)  # sizes of terms of order one
 COUNTS = Counts(800, 100, 200)
@@ -73,7 +73,7 @@ class Scaling:
         }
 
 
-def far_from_order_one(domain: Box) -> bool:
+def far_from_order_one(domain: Domain) -> bool:
     """Return whether raw coordinates of a domain are no inputs for a network."""
     farthest = np.maximum(np.abs(domain.lower), np.abs(domain.upper))
     return bool((farthest > FARTHEST).any() or (domain.upper - domain.lower < SHORTEST).any())
@@ -184,7 +184,8 @@ def _features(
     middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
     along = generator.standard_normal((count, len(low)))
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    along *= np.exp(generator.uniform(*np.log(slopes), (count, 1)))
+    flattest, steepest = np.log(slopes)
+    along *= np.exp(generator.uniform(flattest, steepest, (count, 1)))
     places = generator.uniform(-1.0, 1.0, (count, len(low)))
     hidden, last = network.linears
     with torch.no_grad():

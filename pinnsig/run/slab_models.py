@@ -80,7 +80,7 @@ def load_slabs(
         own_settings = slab_settings(settings, number)
         model = build(own_settings, problem_type, network, slab).model
         state = own.load_weights(WEIGHTS[weights])
-        model.to(*{tensor.dtype for tensor in state.values()})
+        model.to(next(iter(state.values())).dtype)
         model.load_state_dict(state)
         models.append(model)
     return SlabModel(whole.problem, models, ends)

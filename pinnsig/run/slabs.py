@@ -8,10 +8,13 @@ of each phase and the seconds evenly; each has all the points of the settings.
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from pinnsig.core.errors import RunError, SettingsError, TrainingError
 from pinnsig.core.interrupts import Interruption
@@ -78,13 +81,7 @@ class SlabRun:
 
     def slab(self, number: int) -> Slab:
         """Return a slab, from 0, that starts where the models so far end."""
-        before = None
-        if number:
-            model = self.models[number - 1]
-
-            def before(at: Mapping[str, Any], targets: tuple[str, ...]) -> dict[str, Any]:
-                return {k: v.cpu().numpy() for k, v in model.predict(at, targets).items()}
-
+        before = partial(_at_end, self.models[number - 1]) if number else None
         low, high = self.ends[number], self.ends[number + 1]
         return Slab(low, high, number == self.count - 1, before)
 
@@ -288,6 +285,13 @@ def check_changes(changes: Mapping[str, Any]) -> None:
                 f"{name} cannot change in a run over slabs: later slabs began at the ends of those "
                 "before; start another run"
             )
+
+
+def _at_end(
+    model: Model, at: Mapping[str, Any], targets: tuple[str, ...]
+) -> dict[str, NDArray[np.float64]]:
+    """Quantities of a slab's solution at points of its end."""
+    return {name: values.cpu().numpy() for name, values in model.predict(at, targets).items()}
 
 
 def _read(own: RunDirectory) -> dict[str, Any] | None:

@@ -98,6 +98,28 @@ def test_the_sizes_of_a_flow_in_si_units():
     assert found.terms["boundary_x-"] > 1e4 > found.terms["boundary_y"] > 1e2
 
 
+class Beam(Problem):
+    """A beam of 5 m in SI units: only its terms are far from order one."""
+
+    domain = Box(x=(0.0, 5.0))
+    fields = ("w",)
+
+    def residual(self, w):
+        return 2e5 * w.xxxx - 5e3
+
+    def conditions(self):
+        yield Dirichlet(on="x", w=0.0, w_xx=0.0)
+
+
+def test_where_anything_is_scaled_inputs_are():
+    parts = build(resolve({"problem": "Beam", "depth": 2, "width": 5}), Beam)
+    assert parts.settings.normalize is True
+    assert parts.settings.scaling["terms"]["residual"] > 300
+    assert not build(
+        resolve({"problem": "Beam", "depth": 2, "width": 5, "normalize": False}), Beam
+    ).settings.normalize
+
+
 def test_a_shift_is_taken_where_values_lie_far_from_zero():
     found = scaled(Film)[1]
     middle, size = found.outputs["T"]
