@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Problem
+from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, PointData, Problem
 
 
 class Beltrami(Problem):
@@ -11,10 +11,10 @@ class Beltrami(Problem):
 
     u_t + u u_x + v u_y + w u_z + p_x = nu (u_xx + u_yy + u_zz), the same for v and w with p_y and
     p_z, and u_x + v_y + w_z = 0, on -1 <= x, y, z <= 1, 0 <= t <= 1. The vorticity is everywhere
-    along the velocity, which is given at the start and on all faces; the pressure is given where x
-    is largest. Everything is dimensionless. Source: Ethier and Steinman (1994), Exact fully 3D
-    Navier-Stokes solutions for benchmarking, with a = d = 1 and nu = 1 as in Jin, Cai, Li and
-    Karniadakis (2021), NSFnets. The solution is their closed form.
+    along the velocity, which is given at the start and on all faces; the pressure is given in the
+    middle, at 41 times. Everything is dimensionless. Source: Ethier and Steinman (1994), Exact
+    fully 3D Navier-Stokes solutions for benchmarking, with a = d = 1 and nu = 1 as in Jin, Cai, Li
+    and Karniadakis (2021), NSFnets. The solution is their closed form.
     """
 
     domain = Box(x=(-1.0, 1.0), y=(-1.0, 1.0), z=(-1.0, 1.0), t=(0.0, 1.0))
@@ -38,11 +38,13 @@ class Beltrami(Problem):
         }
 
     def conditions(self):
-        """The velocity at the start and on all faces, the pressure on one of them."""
-        u, v, w, p = (lambda x, y, z, t, i=i: self.solution(x, y, z, t)[i] for i in range(4))
+        """The velocity at the start and on all faces, the pressure's level at one place."""
+        u, v, w = (lambda x, y, z, t, i=i: self.solution(x, y, z, t)[i] for i in range(3))
         yield Initial(u=u, v=v, w=w)
         yield Dirichlet(on=("x", "y", "z"), name="velocity", u=u, v=v, w=w)
-        yield Dirichlet(on="x+", name="pressure", p=p)
+        middle, t = torch.zeros(41, dtype=torch.float64), torch.linspace(0, 1, 41).double()
+        p = self.solution(middle, middle, middle, t)[3]
+        yield PointData(name="level", x=middle, y=middle, z=middle, t=t, p=p)
 
     def solution(self, x: Tensor, y: Tensor, z: Tensor, t: Tensor) -> tuple[Tensor, ...]:
         """u, v, w and p, each of shape (N,).
