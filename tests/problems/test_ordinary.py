@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import torch
 from pinnsig.problems import lorenz, van_der_pol  # pyright: ignore[reportMissingImports]
+from pinnsig.problems.oscillator import Oscillator  # pyright: ignore[reportMissingImports]
 from scipy.linalg import eigh_tridiagonal
 
-from pinnsig.problem import problem_class
 from pinnsig.testing import ProblemChecks
 
 Lorenz = lorenz.Lorenz
-Oscillator = problem_class("oscillator")
 VanDerPol = van_der_pol.VanDerPol
 
 
