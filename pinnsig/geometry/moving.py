@@ -74,7 +74,7 @@ class Moving(Domain):
         self.lower, self.upper = self._corners()
 
     def __repr__(self) -> str:
-        return f"{self.body}.moving({repr(self.times)[9:-1]})"
+        return f"{self.body}.moving({repr(self.times).partition('(')[2]}"
 
     @property
     def all_parts(self) -> tuple[Part, ...]:
