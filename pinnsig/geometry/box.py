@@ -47,7 +47,8 @@ class Box(Domain):
 
     def __repr__(self) -> str:
         ends = zip(self.names, self.lower, self.upper, strict=True)
-        return f"{type(self).__name__}({', '.join(f'{n}=({low:g}, {high:g})' for n, low, high in ends)})"
+        intervals = ", ".join(f"{name}=({low:g}, {high:g})" for name, low, high in ends)
+        return f"{type(self).__name__}({intervals})"
 
     def named(self, text: str) -> tuple[Part, ...]:
         """The faces that a text names: "x" both sides, "x-" the lower one, "x+" the upper one."""
