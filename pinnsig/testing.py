@@ -161,8 +161,8 @@ class ProblemChecks:
         for name, residual, _ in expressions(problem, problem.terms()):
             if name not in sites:
                 continue
-            points = torch.from_numpy(sites[name].points)
-            extra = {key: torch.from_numpy(column) for key, column in sites[name].extra.items()}
+            like = torch.empty(0, dtype=torch.float64)
+            points, extra = sites[name].tensors(problem.domain.names, like)
 
             def expression(
                 fields: Any, at: Any, residual: Any = residual, extra: Any = extra

@@ -14,7 +14,7 @@ from pinnsig.model.fields import trace_partials
 from pinnsig.objective.pointwise import check_inputs, check_pointwise
 from pinnsig.objective.stand_ins import StandIns, domain_points
 from pinnsig.problem import Condition, Problem, Sites
-from pinnsig.problem.condition import GROUPS, INTERIOR, real_tensor, results_by_name
+from pinnsig.problem.condition import GROUPS, INTERIOR, WEIGHTS, real_tensor, results_by_name
 
 Residual = Callable[[Mapping[str, Jet], Mapping[str, Jet], Mapping[str, Tensor]], dict[str, Tensor]]
 """Residuals by name, each of shape (N,), from fields, coordinates and the sites' extra columns."""
@@ -131,10 +131,9 @@ def make_blocks(
 def _make_block(
     problem: Problem, name: str, sites: Sites, residual: Residual, stride: int, like: Tensor
 ) -> Block:
-    # copies: the sites' own memory may be a user's
-    points = torch.tensor(sites.points).to(like)
-    extra = {key: torch.tensor(column).to(like) for key, column in sites.extra.items()}
-    some = slice(0, 4)  # enough to tell (N,) from (1,) and from (N, 1)
+    points, extra = sites.tensors(problem.domain.names, like)
+    # whole groups of points, and enough to tell (N,) from (1,) and from (N, 1)
+    some = slice(0, max(4, 2 * stride))
     few = {key: column[some] for key, column in extra.items()}
     what = _words(name)
     plan, result = trace_partials(
@@ -203,14 +202,18 @@ def _condition_residual(condition: Condition, name: str) -> Residual:
     def residual(
         fields: Mapping[str, Jet], at: Mapping[str, Jet], extra: Mapping[str, Tensor]
     ) -> dict[str, Tensor]:
-        plain = not condition.differentiable
+        plain, stride = not condition.differentiable, condition.stride
         places = {key: jet.value if plain else jet for key, jet in at.items()}
-        found = condition.residual(fields, cast(Mapping[str, Tensor], places), extra)
+        own = {key: column for key, column in extra.items() if key != WEIGHTS}
+        given = condition.residual(fields, cast(Mapping[str, Tensor], places), own)
         like = next(iter(at.values())).like
-        return {
-            key: _checked(r, like, condition.stride, f"term {name!r}, {key}")
-            for key, r in found.items()
+        found = {
+            key: _checked(r, like, stride, f"term {name!r}, {key}") for key, r in given.items()
         }
+        if WEIGHTS not in extra:
+            return found
+        roots = extra[WEIGHTS][::stride].sqrt()
+        return {key: r * roots for key, r in found.items()}
 
     return residual
 

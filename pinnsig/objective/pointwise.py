@@ -50,7 +50,8 @@ def check_pointwise(
         with torch.no_grad():
             watch = _follow(code, standins.few(GROUPS))
             operation = watch.read or watch.found
-            many = standins.few(min(max(standins.groups, GROUPS), MANY))
+            most = max(MANY // standins.stride, GROUPS)
+            many = standins.few(min(max(standins.groups, GROUPS), most))
             everywhere = torch.arange(many.groups)
             whole = many.evaluate(code, everywhere)
             state = State(problem, condition)

@@ -27,10 +27,13 @@ from pinnsig.problem.harmonic import (
     poles,
     powers,
 )
+from pinnsig.problem.integral import Integral, Mean
+from pinnsig.problem.interface import Interface
 from pinnsig.problem.periodic import Periodic
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
 from pinnsig.problem.references import ODEReference, PeriodicReference
+from pinnsig.problem.regions import by_region
 from pinnsig.problem.registry import (
     absolute,
     name_of,
@@ -58,8 +61,11 @@ __all__ = [
     "Face",
     "HarmonicReference",
     "Initial",
+    "Integral",
+    "Interface",
     "Interval",
     "Joint",
+    "Mean",
     "Mesh",
     "Neumann",
     "ODEReference",
@@ -75,6 +81,7 @@ __all__ = [
     "Sites",
     "Slab",
     "absolute",
+    "by_region",
     "corner",
     "corner_logarithm",
     "edges",

@@ -37,7 +37,8 @@ class Problem:
     Attributes:
         domain: the coordinates and their intervals.
         fields: names of the unknowns.
-        hard: whether the fields are made by `hard_ansatz`, which meets all conditions but data.
+        hard: whether the fields are made by `hard_ansatz`, which meets all initial and boundary
+            conditions.
         scaled_inputs: whether the network's inputs are the coordinates scaled to [-1, 1], where
             there are no features.
         tries_hard: whether conditions with hard=True are terms none the less, to see that they
@@ -203,7 +204,7 @@ class Problem:
         return tuple(sorted(made))
 
     def terms(self) -> dict[str, Condition]:
-        """The conditions by term name: initial, boundary, data.
+        """The conditions by term name: initial, boundary, interface, integral, data.
 
         Where a group has several, each adds where it holds (boundary_x-, boundary_x_y+), and a
         number where that repeats (boundary_x_2). A name of its own beats that.
@@ -214,7 +215,11 @@ class Problem:
         conditions = self.bound_conditions()
         if self.hard:
             # an ansatz for the start of all time knows nothing of joints
-            conditions = [c for c in conditions if c.group == "data" or isinstance(c, Joint)]
+            conditions = [
+                c
+                for c in conditions
+                if c.group not in ("initial", "boundary") or isinstance(c, Joint)
+            ]
         elif not self.tries_hard:
             conditions = [condition for condition in conditions if not condition.hard]
         groups = [c.group for c in conditions if c.name is None]
@@ -235,9 +240,7 @@ class Problem:
 def _automatic_name(condition: Condition, groups: list[str], taken: Mapping[str, Any]) -> str:
     name, number = condition.group, 2
     if groups.count(condition.group) > 1:
-        on = getattr(condition, "on", None)
-        each = (on,) if isinstance(on, str) or callable(on) else on or ()
-        name += "".join(f"_{o}" if isinstance(o, str) else "" for o in each)
+        name += condition.place and f"_{condition.place}"
     first = name
     while name in taken:
         name, number = f"{first}_{number}", number + 1

@@ -57,7 +57,7 @@ def call_by_name(
     except (TypeError, ValueError):  # a built-in such as torch.sin has no signature
         raise ProblemError(
             f"{what}: a built-in function does not name its parameters: "
-            f"write lambda {next(iter(available))}: ..."
+            f"write lambda {next(iter(available), '')}: ..."
         ) from None
     behind = behind or {}
     in_order: list[Any] = []

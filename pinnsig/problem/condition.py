@@ -1,14 +1,16 @@
 """What a condition is: where its points lie, and its residual there."""
 
 import copy
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,8 +22,15 @@ from pinnsig.problem.binding import call_by_name, needed_names
 INTERIOR = "residual"
 """The name under which the collocation points and the PDE's own residuals stand."""
 
-GROUPS = ("initial", "boundary", "data")
-"""What conditions belong to; the first two have a count of points each."""
+GROUPS = ("initial", "boundary", "interface", "integral", "data")
+"""What conditions belong to; the first three draw on the run's counts of points."""
+
+WEIGHTS = "weights of points"
+"""The column that holds factors on the squared residuals, by point."""
+
+NUDGE = "nudge of "
+"""Begins the names of columns by which points on an interface move to their own side."""
+NUDGE_STEPS = 16  # roundings of a coordinate: code that tells sides apart makes a few of its own
 
 Array = NDArray[np.float64]
 Value = float | Callable[..., Any]
@@ -41,13 +50,33 @@ class Sites:
     points: Array
     extra: dict[str, Array] = field(default_factory=dict)
 
+    def tensors(
+        self, names: Sequence[str], like: Tensor, rows: slice = slice(None)
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return points and columns as tensors, copies in the type and on the device of `like`.
+
+        Args:
+            names: of the coordinates. Along each that has a column `NUDGE` + name, points move by
+                that many times the least distance that numbers of the type tell apart safely.
+            like: as above.
+            rows: which of the points.
+        """
+        points = torch.tensor(self.points[rows]).to(like)
+        extra = {key: torch.tensor(column[rows]).to(like) for key, column in self.extra.items()}
+        step = NUDGE_STEPS * torch.finfo(like.dtype).eps
+        for axis, name in enumerate(names):
+            if NUDGE + name in extra:
+                points[:, axis] += step * extra[NUDGE + name]
+        return points, extra
+
 
 class Condition(ABC):
     """Base of all conditions; a new one implements `sites` and `residual`.
 
     Attributes:
-        group: which of the run's point counts it draws on: initial, boundary or data.
+        group: one of `GROUPS`; interfaces share the boundary's count of points.
         stride: how many neighbouring points belong together and stay in one chunk.
+        given: whether its points are given, and stay as they are.
         differentiable: whether its residual gets coordinates of which partials can be taken, as the
             residual of the PDE does; else plain tensors.
         hard: whether it is met exactly, so that it is no term of a loss.
@@ -58,7 +87,8 @@ class Condition(ABC):
     """
 
     group: str
-    stride: ClassVar[int] = 1
+    stride: int = 1
+    given: bool = False
     differentiable: ClassVar[bool] = False
     hard: bool = False
     makes_features: ClassVar[bool] = False
@@ -83,6 +113,13 @@ class Condition(ABC):
         """What a user should know of it before training, if there is anything."""
         del domain
         return None
+
+    @property
+    def place(self) -> str:
+        """Where it holds, as a part of its term's name where its group has several."""
+        on = getattr(self, "on", None)
+        each = (on,) if isinstance(on, str) or callable(on) else on or ()
+        return "_".join(o for o in each if isinstance(o, str))
 
     def parts(self, domain: Domain) -> tuple[Part, ...]:
         """The boundary parts it holds on; none for a condition with points of its own."""
@@ -119,6 +156,21 @@ def real_tensor(values: Tensor, what: str) -> Tensor:
             "torch.where(condition, a, b)"
         )
     return values
+
+
+def plain_number(value: Any, what: str = "a position") -> float:
+    """Return a number that no gradient is to flow into, such as where a plane lies.
+
+    Raises:
+        ProblemError: it is none, or not finite.
+    """
+    try:
+        number = float(value.detach() if isinstance(value, Tensor) else value)
+    except (TypeError, ValueError, RuntimeError):
+        number = math.nan
+    if isinstance(value, bool | str) or not math.isfinite(number):
+        raise ProblemError(f"{what} is a finite number, not {value!r:.60}")
+    return number
 
 
 def prescribed(
@@ -159,7 +211,7 @@ def prescribed(
         return float(result)
     if isinstance(result, Tensor) and result.ndim == 0:  # as a learned coefficient is
         return result
-    shape = next(iter(coordinates.values())).shape
+    shape = next((column.shape for column in coordinates.values()), ())
     if not isinstance(result, Tensor) or result.shape != shape:
         found = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
         hint = ": compute it with torch's functions" if isinstance(result, np.ndarray) else ""

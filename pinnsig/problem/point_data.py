@@ -1,77 +1,192 @@
 """Measured values at given points."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
+from pinnsig.core.types import ColumnArray, MaskArray, PointArray
 from pinnsig.geometry import Domain, Draw
-from pinnsig.problem.condition import Condition, Sites, read_target
+from pinnsig.problem.condition import WEIGHTS, Condition, Sites, read_target
+from pinnsig.problem.tables import Table, name_rows, numbers, read_columns
+
+Noise = float | ArrayLike | Mapping[str, float | ArrayLike] | str
+"""Standard deviations of measured values: one, one a point, or either by quantity."""
+
+OF = " of "  # no name of a field or partial holds it
+FACTOR, NOISE = f"factor{OF}", f"noise{OF}"
 
 
 class PointData(Condition):
     """Measured values at given points: `PointData(x=[...], t=[...], u=[...])`.
 
-    Every coordinate of the domain is given, and at least one field or partial (u_x); all columns
-    have one length, and hold finite numbers only.
+    Or `PointData("data.csv")`, or of a dict, or an array with `columns`. Every coordinate of the
+    domain is given, and at least one field or partial (u_x); all columns have one length.
+
+    With `noise`, what is minimised for each measured value is its deviation in units of its own
+    standard deviation sigma, times a common scale s: r = (u - measured) s / sigma, where
+    1 / s^2 is the mean of 1 / sigma^2 over all values. So the mean square keeps the size that it
+    has without noise levels, and precise values count for more. The run keeps sigma beside the
+    points, in a column `noise of u`; `sigma / s` times the residual is the deviation again.
 
     Args:
+        table: a CSV or Parquet file, columns by name, or an array of shape (N, columns). Columns
+            called `weights`, `noise` and `noise_u` stand for what is said below.
         name: of its term.
+        columns: which columns of the table are taken; of an array, what its columns are; or in a
+            dict, what they are called there: `columns={"x": "position", "u": "temp"}`.
         outside: whether points may lie outside the domain, which else are refused.
-        columns: coordinates, fields and partials by name.
+        missing: "refuse" values that are missing (NaN), or "drop" them: a row without a coordinate
+            is left out, a row without some of the values serves the others.
+        weights: factors on the squared residuals, one a point, or the name of their column.
+        noise: standard deviations of the measured values, positive: a number, one a point, either
+            of them by quantity in a dict, or the name of their column.
+        values: coordinates, fields and partials by name.
     """
 
     group = "data"
+    given = True
 
     def __init__(
-        self, /, *, name: str | None = None, outside: bool = False, **columns: ArrayLike
+        self,
+        table: Table | None = None,
+        /,
+        *,
+        name: str | None = None,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
+        outside: bool = False,
+        missing: Literal["refuse", "drop"] = "refuse",
+        weights: ArrayLike | str | None = None,
+        noise: Noise | None = None,
+        **values: ArrayLike,
     ) -> None:
         super().__init__(name)
         if not isinstance(outside, bool):
             raise ProblemError(f"PointData: outside={outside!r} must be True or False")
-        self.outside = outside
-        for key, values in columns.items():
-            each = values if isinstance(values, list | tuple) else [values]
-            if any(isinstance(value, Tensor) and value.requires_grad for value in each):
-                raise ProblemError(
-                    f"PointData: column {key} depends on a learned coefficient: what was measured "
-                    "stays as it is"
-                )
-        self.columns = {key: _numbers(key, values) for key, values in columns.items()}
+        if missing not in ("refuse", "drop"):
+            raise ProblemError(f"PointData: missing={missing!r} must be 'refuse' or 'drop'")
+        self.outside, self.missing = outside, missing
+        found = {} if table is None else _chosen(table, columns)
+        twice = next((key for key in values if key in found), None)
+        if twice is not None:
+            raise ProblemError(f"PointData: column {twice} is in the table and given beside it")
+        found |= values
+        self.weights = _taken(found, weights, "weights")
+        self.noise = _noise(found, noise)
+        self.columns = {key: numbers(key, column, "PointData") for key, column in found.items()}
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
         shapes = {key: column.shape for key, column in self.columns.items()}
         if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
             raise ProblemError(f"PointData: columns need one common length, not {shapes}")
-        for key, column in self.columns.items():
-            if not column.size:
-                raise ProblemError("PointData: there is no point in it")
-            if not np.isfinite(column).all():
-                raise ProblemError(f"PointData: column {key} holds values that are not finite")
+        (length,) = next(iter(shapes.values()))
+        if not length:
+            raise ProblemError("PointData: there is no point in it")
+        beside = {"weights": self.weights} | {f"noise of {k}": n for k, n in self.noise.items()}
+        for key, column in beside.items():
+            if column is not None and column.shape not in ((length,), (1,)):
+                raise ProblemError(
+                    f"PointData: {key} must be one number or {length}, not {column.shape}"
+                )
 
     def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
         """The given points, whatever the count; the measured values go with them."""
         del count, draw
-        missing = [name for name in domain.names if name not in self.columns]
-        if missing:
-            raise ProblemError(f"PointData lacks the coordinate {missing[0]}")
-        measured = {k: column for k, column in self.columns.items() if k not in domain.names}
-        if not measured:
-            raise ProblemError("PointData holds no field: add measured values, such as u=[...]")
-        points = np.stack([self.columns[name] for name in domain.names], axis=1)
+        points, columns, present, kept = self._present(domain)
         outside = domain.describe_outside(points, units=True)
         if outside and not self.outside:
             raise ProblemError(f"PointData: {outside}; leave them out, or say outside=True")
-        return Sites(points, measured)
+        extra = {target: np.where(present[target], v, 0.0) for target, v in columns.items()}
+        noise = {target: sigma[kept] for target, sigma in self._noise_of(columns).items()}
+        scale = _common_scale(noise, present)
+        for target, there in present.items():
+            factor = there * np.sqrt(len(there) / np.count_nonzero(there))
+            if noise:
+                factor = factor * scale / np.where(there, noise[target], 1.0)
+                extra[NOISE + target] = np.where(there, noise[target], 0.0)
+            if not np.all(factor == 1.0):
+                extra[FACTOR + target] = factor
+        if self.weights is not None:
+            extra[WEIGHTS] = np.broadcast_to(self.weights, kept.shape)[kept]
+        return Sites(points, extra)
+
+    def _present(
+        self, domain: Domain
+    ) -> tuple[PointArray, dict[str, ColumnArray], dict[str, MaskArray], MaskArray]:
+        """The points, the measured columns and which of their values are there, and what is kept.
+
+        Raises:
+            ProblemError: a coordinate or all values are absent, or something is not finite.
+        """
+        lacking = [name for name in domain.names if name not in self.columns]
+        if lacking:
+            raise ProblemError(f"PointData lacks the coordinate {lacking[0]}")
+        measured = {k: column for k, column in self.columns.items() if k not in domain.names}
+        if not measured:
+            raise ProblemError("PointData holds no field: add measured values, such as u=[...]")
+        noise = self._noise_of(measured)
+        rows = len(next(iter(measured.values())))
+        beside = {} if self.weights is None else {"weights": np.resize(self.weights, rows)}
+        beside |= {NOISE + target: sigma for target, sigma in noise.items()}
+        for key, column in {**self.columns, **beside}.items():
+            endless = np.flatnonzero(np.isinf(column))
+            if len(endless):
+                raise ProblemError(
+                    f"PointData: column {key} holds values that are not finite, in "
+                    f"{name_rows(endless)} (counted from 0)"
+                )
+        gaps = {key: np.isnan(column) for key, column in {**self.columns, **beside}.items()}
+        if any(gap.any() for gap in gaps.values()) and self.missing == "refuse":
+            raise ProblemError(
+                f"PointData: {_missing_words(gaps, rows)}: mend them, or say missing='drop'"
+            )
+        _check_positive(beside)
+        absent = np.any([gaps[name] for name in (*domain.names, *beside.keys() & {"weights"})], 0)
+        present = {key: ~(absent | gaps[key] | gaps.get(NOISE + key, False)) for key in measured}
+        kept = np.any(list(present.values()), axis=0)
+        for key, there in present.items():
+            if not there.any():
+                raise ProblemError(f"PointData: column {key} has no value at any point")
+        points = np.stack([self.columns[name] for name in domain.names], axis=1)[kept]
+        return (
+            points,
+            {key: column[kept] for key, column in measured.items()},
+            {key: there[kept] for key, there in present.items()},
+            kept,
+        )
+
+    def _noise_of(self, measured: Mapping[str, Any]) -> dict[str, ColumnArray]:
+        """The noise of every measured column, one number a row; empty where none is given."""
+        if not self.noise:
+            return {}
+        unknown = next((key for key in self.noise if key and key not in measured), None)
+        if unknown is not None:
+            raise ProblemError(f"PointData: there is noise of {unknown}, which is not measured")
+        rows = len(next(iter(self.columns.values())))
+        found = {}
+        for target in measured:
+            sigma = self.noise.get(target, self.noise.get(""))
+            if sigma is None:
+                raise ProblemError(
+                    f"PointData: there is no noise of {target}: give it for all quantities, or none"
+                )
+            found[target] = np.array(np.broadcast_to(sigma, rows))
+        return found
 
     def notice(self, domain: Domain) -> str | None:
-        """Which points lie outside the domain, where they may."""
-        points = [self.columns.get(name) for name in domain.names]
-        if any(column is None for column in points):
+        """Which points lie outside the domain, where they may, and what is missing."""
+        if any(name not in self.columns for name in domain.names):
             return None  # refused later
-        outside = domain.describe_outside(np.stack([c for c in points if c is not None], axis=1))
-        return f"{self.name or 'data'}: {outside}" if outside else None
+        points = np.stack([self.columns[name] for name in domain.names], axis=1)
+        outside = domain.describe_outside(points[~np.isnan(points).any(axis=1)])
+        gaps = {key: np.isnan(column) for key, column in self.columns.items()}
+        missing = _missing_words(gaps, len(points)) if self.missing == "drop" else ""
+        lines = [line for line in (outside, missing and f"{missing}: left out") if line]
+        return f"{self.name or 'data'}: {'; '.join(lines)}" if lines else None
 
     def residual(
         self,
@@ -79,24 +194,93 @@ class PointData(Condition):
         coordinates: Mapping[str, Tensor],
         extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
-        """Field less measured value."""
-        return {
-            target: read_target(fields, target, coordinates) - value
-            for target, value in extra.items()
-        }
+        """Field less measured value, in units of its noise where that is given."""
+        taken = next((name for name in ("noise", "weights") if name in fields), None)
+        if taken is not None and (self.noise or self.weights is not None):
+            raise ProblemError(
+                f"PointData: {taken} means a field here, and what data are weighted with: call the "
+                "field by another name"
+            )
+        found = {}
+        for target, value in extra.items():
+            if OF not in target:
+                difference = read_target(fields, target, coordinates) - value
+                factor = extra.get(FACTOR + target)
+                found[target] = difference if factor is None else difference * factor
+        return found
 
 
-def _numbers(key: str, values: ArrayLike) -> NDArray[np.float64]:
-    """A column as a copy of its own, float64.
+def measured_values(sites: Sites, target: str) -> tuple[PointArray, ColumnArray] | None:
+    """Return where a quantity was measured, and its values; None where it was not."""
+    if target not in sites.extra:
+        return None
+    factor = sites.extra.get(FACTOR + target)
+    there = slice(None) if factor is None else factor > 0
+    return sites.points[there], sites.extra[target][there]
 
-    Raises:
-        ProblemError: it holds anything but real numbers.
-    """
-    try:
-        given = np.asarray(values)
-        if given.dtype.kind not in "iufO":
-            raise TypeError(f"column {key} has the type {given.dtype}")
-        return np.atleast_1d(np.array(given, np.float64))
-    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ProblemError(f"PointData: columns hold numbers only ({reason})") from None
+
+def _chosen(table: Table, columns: Sequence[str] | Mapping[str, str] | None) -> dict[str, Any]:
+    """The columns of a table that are asked for, by their names here."""
+    names = dict(columns) if isinstance(columns, Mapping) else {c: c for c in columns or ()}
+    found = read_columns(table, list(names.values()), "PointData")
+    if columns is None:
+        return found
+    for name in names.values():
+        if name not in found:
+            raise ProblemError(
+                f"PointData: the table has no column {name!r}: it has {', '.join(found)}"
+            )
+    rest = {"weights", "noise"} | {key for key in found if key.startswith("noise_")}
+    beside = {key: found[key] for key in found if key in rest and key not in names.values()}
+    return {key: found[name] for key, name in names.items()} | beside
+
+
+def _taken(found: dict[str, Any], given: Any, name: str) -> ColumnArray | None:
+    """What is given, or the column that it names, or that has the name, which is taken away."""
+    if isinstance(given, str) and given not in found:
+        raise ProblemError(f"PointData: {name}={given!r} names no column: there are {[*found]}")
+    if given is None:
+        given = found.pop(name, None)
+    elif isinstance(given, str):
+        given = found.pop(given)
+    return None if given is None else numbers(name, given, "PointData")
+
+
+def _noise(found: dict[str, Any], given: Noise | None) -> dict[str, ColumnArray]:
+    """Standard deviations by quantity, "" standing for all."""
+    if isinstance(given, Mapping):
+        return {str(key): numbers(f"noise of {key}", s, "PointData") for key, s in given.items()}
+    for_all = _taken(found, given, "noise")
+    named = [key for key in found if key.startswith("noise_")]
+    own = {key.removeprefix("noise_"): numbers(key, found.pop(key), "PointData") for key in named}
+    return own if for_all is None else {"": for_all} | own
+
+
+def _check_positive(beside: Mapping[str, ColumnArray]) -> None:
+    for key, column in beside.items():
+        wrong = column < 0 if key == "weights" else column <= 0
+        if wrong.any():
+            rule = "must not be negative" if key == "weights" else "must be above 0"
+            raise ProblemError(
+                f"PointData: {key} {rule}: {column[wrong][0]:g} in "
+                f"{name_rows(np.flatnonzero(wrong))}"
+            )
+    if "weights" in beside and not np.nansum(beside["weights"]) > 0:
+        raise ProblemError("PointData: all weights are 0")
+
+
+def _common_scale(noise: Mapping[str, ColumnArray], present: Mapping[str, MaskArray]) -> float:
+    """s, with 1 / s^2 the mean of 1 / sigma^2 over all values."""
+    if not noise:
+        return 1.0
+    all_of_them = np.concatenate([sigma[present[target]] for target, sigma in noise.items()])
+    smallest = float(all_of_them.min())  # so that no square overflows
+    return smallest / float(np.sqrt(np.mean((smallest / all_of_them) ** 2)))
+
+
+def _missing_words(gaps: Mapping[str, MaskArray], rows: int) -> str:
+    count = int(np.any(list(gaps.values()), axis=0).sum())
+    if not count:
+        return ""
+    where = [f"{key} in {name_rows(np.flatnonzero(g))}" for key, g in gaps.items() if g.any()]
+    return f"{count} of {rows} rows have missing values ({'; '.join(where)}, counted from 0)"

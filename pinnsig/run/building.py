@@ -204,7 +204,8 @@ def _check_hard(parts: RunComponents) -> None:
     conditions = soft.terms()
     for name, term in zip(objective.term_names, missed, strict=True):
         condition = conditions.get(name)
-        if condition is None or condition.group == "data" or isinstance(condition, Joint):
+        meets = condition is not None and condition.group in ("initial", "boundary")
+        if condition is None or not meets or isinstance(condition, Joint):
             continue
         if (problem.hard or condition.hard) and not term <= HARD_TOLERANCE:
             raise ProblemError(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import Comparison, compare, fine_axis
 from pinnsig.problem import Problem, Sites
+from pinnsig.problem.point_data import measured_values
 
 Array = NDArray[np.float64]
 Measured = tuple[Array, Array]
@@ -55,8 +56,8 @@ def measurements(problem: Problem, sites: Mapping[str, Sites]) -> dict[str, Meas
     found: dict[str, list[Measured]] = {}
     for own in sites.values():
         for field in problem.fields:
-            if field in own.extra:
-                found.setdefault(field, []).append((own.points, own.extra[field]))
+            if (own_values := measured_values(own, field)) is not None:
+                found.setdefault(field, []).append(own_values)
     return {
         field: (np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]))
         for field, parts in found.items()

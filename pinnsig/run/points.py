@@ -22,7 +22,7 @@ from pinnsig.run.settings import Settings
 from pinnsig.sampling import pack_sites, unpack_sites
 
 POINTS = "points.safetensors"
-CHECKED = 64  # points of a condition, a multiple of every stride
+CHECKED = 64  # points of a condition, or those of one group where that has more
 ALIKE = 1e-5  # relative difference of values that another machine's rounding may make
 
 Values = dict[str, Tensor]
@@ -99,16 +99,13 @@ def condition_values(problem: Problem, sites: Mapping[str, Sites], device: str =
     evaluated where the run is.
     """
     dtype = torch.float32 if device.startswith("mps") else torch.float64
+    like = torch.empty(0, dtype=dtype, device=device)
     found = {}
-    for name, residual, _ in expressions(problem, problem.terms()):
+    for name, residual, stride in expressions(problem, problem.terms()):
         if name == INTERIOR or name not in sites:
             continue
-        own = sites[name]
-        points = torch.tensor(own.points[:CHECKED], dtype=dtype, device=device)
-        extra = {
-            key: torch.tensor(column[:CHECKED], dtype=dtype, device=device)
-            for key, column in own.extra.items()
-        }
+        some = slice(0, max(CHECKED // stride, 1) * stride)
+        points, extra = sites[name].tensors(problem.domain.names, like, some)
         _, values = trace_partials(
             problem,
             lambda fields, at, call=residual, columns=extra: call(fields, at, columns),

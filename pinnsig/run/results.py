@@ -116,6 +116,7 @@ def result_data(
         "estimated_error": None if estimate is None else estimate.relative_l2,
         "errors": errors(comparisons, estimate),
         "independent": None if independent is None else independent.as_dict(),
+        "quadrature": {name: q.as_dict() for name, q in judgement.quadrature.items()},
         "zero_loss": judgement.zero_loss,
         "constant_loss": judgement.constant_loss,
         "suspicious": suspicions(

@@ -72,7 +72,7 @@ def draw_sites(
     sites = {INTERIOR: inside}
     for term, condition in terms.items():
         share = shares.get(term, 0)
-        if share or condition.group == "data":  # data bring points of their own
+        if share or condition.given or condition.group == "integral":
             draw = _stream(term, sampler, seed, draw_number)
             sites[term] = condition.sites(domain, share, draw)
             _check_sites(sites[term], condition, problem, term)
@@ -142,7 +142,8 @@ def _shares(problem: Problem, terms: dict[str, Condition], counts: Counts) -> di
     """Points of each condition's term."""
     shares = {}
     for group, total in {"initial": counts.initial, "boundary": counts.boundary}.items():
-        members = {name: c for name, c in terms.items() if c.group == group}
+        of = (group, "interface") if group == "boundary" else (group,)
+        members = {name: c for name, c in terms.items() if c.group in of and not c.given}
         sides = {name: max(len(c.parts(problem.domain)), 1) for name, c in members.items()}
         parts = sum(sides.values())
         if 0 < total < parts:

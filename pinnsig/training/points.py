@@ -42,7 +42,7 @@ class Fresh(NewPoints):
     def __call__(self, objective: Objective, number: int) -> dict[str, Sites]:
         """See `NewPoints`."""
         terms = objective.model.problem.terms()
-        measured = [n for n in objective.sites if n in terms and terms[n].group == "data"]
+        measured = [n for n in objective.sites if n in terms and terms[n].given]
         return {**self.draw(number), **{name: objective.sites[name] for name in measured}}
 
 

@@ -116,7 +116,7 @@ def residual_jacobian(
     cpu = flat.device.type == "cpu"
     width = max(p.shape[0] for p in objective.flat.parameters if p.ndim)
     room = CHUNK_ELEMENTS.get(flat.device.type, CHUNK_ELEMENTS_ACCELERATOR)
-    step = max(room // (len(block.plan) * width * block.stride), 16)
+    step = max(room // (len(block.plan) * width * block.stride), 16 // block.stride, 1)
     starts = range(0, length, step)
 
     def work(job: int) -> None:

@@ -14,6 +14,7 @@ NOTICEABLE_ERROR = 0.01
 UNTRAINED = 0.5  # of the loss of the zero function, or of the best constant
 SMALL_LOSS = 1e-2  # of the same
 OVERFITTED = 10.0  # times the mean square in training
+COARSE = 1e-3  # of the integral of an absolute value: what quadrature may be off by
 FLAT = 1e-2  # of the largest value, or of 1
 MOSTLY_FLAT = 0.95  # share of the grid
 
@@ -64,6 +65,7 @@ def suspicions(
         *_overfitting(found, error),
         *_unknown(known, found),
         *_flat(comparisons, error, scales),
+        *_integrals(found),
         *_coefficients(found),
         *found.failures,
     ]
@@ -139,6 +141,17 @@ def _unknown(known: float | None, found: Judgement) -> Iterator[str]:
     failed = any("estimate" in failure for failure in found.failures)
     if known is None and found.estimate is None and not failed:
         yield "the error is not known: the residual at independent points tells nothing of it"
+
+
+def _integrals(found: Judgement) -> Iterator[str]:
+    """Integrals whose quadrature is coarse."""
+    for term, own in found.quadrature.items():
+        if not own.error <= COARSE * own.size and own.error > 0:
+            yield (
+                f"the integral of the term {term} is off by {own.error:.2g} by its quadrature of "
+                f"{own.nodes:,} nodes (that of the absolute value is {own.size:.2g}): try more "
+                "nodes="
+            )
 
 
 def _coefficients(found: Judgement) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pinnsig.run.judging.baseline import constant_loss, private, zero_loss
 from pinnsig.run.judging.coefficients import Learned, learned_coefficients
 from pinnsig.run.judging.estimate import Estimate, estimate_error
 from pinnsig.run.judging.independent import Independent, judge_residuals
+from pinnsig.run.judging.quadrature import QuadratureError, quadrature_errors
 
 Value = TypeVar("Value")
 
@@ -26,6 +27,7 @@ class Judgement:
         zero_loss, constant_loss: of the zero function and of the best constant, at the points of
             the training.
         coefficients: what is known of every learned coefficient.
+        quadrature: what the integrals of conditions are off by, by term.
         failures: a line each.
     """
 
@@ -34,6 +36,7 @@ class Judgement:
     zero_loss: float | None = None
     constant_loss: float | None = None
     coefficients: dict[str, Learned] = field(default_factory=dict)
+    quadrature: dict[str, QuadratureError] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -75,5 +78,8 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
         lambda: judge_residuals(copied(), dict(trained), seed),
     )
     found.estimate = attempt("an estimate of the error", lambda: estimate_error(copied(), seed))
+    found.quadrature = (
+        attempt("the error of integrals", lambda: quadrature_errors(copied(), seed)) or {}
+    )
     found.coefficients = learned_coefficients(objective.model, found.estimate)
     return found

@@ -40,7 +40,7 @@ def independent_sites(
     drawn = draw_sites(problem, counts, UNIFORM, seed, FIRST_DRAW + number)
     terms = problem.terms()
     return {
-        name: sites[name] if name in terms and terms[name].group == "data" else own
+        name: sites[name] if name in terms and terms[name].given else own
         for name, own in drawn.items()
         if name in sites
     }
@@ -50,8 +50,9 @@ def counts_like(sites: Mapping[str, Sites], problem: Problem, count: int) -> Cou
     """Return `count` collocation points, and points of conditions in about their proportion."""
     groups = {"initial": 0, "boundary": 0}
     for name, condition in problem.terms().items():
-        if name in sites and condition.group in groups:
-            groups[condition.group] += len(sites[name].points)
+        group = "boundary" if condition.group == "interface" else condition.group
+        if name in sites and group in groups and not condition.given:
+            groups[group] += len(sites[name].points)
     inside = len(sites[INTERIOR].points)
     few = {
         name: n and max(n, min(4 * n, n * count // inside, count // 4))
