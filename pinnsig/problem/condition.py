@@ -76,7 +76,6 @@ class Condition(ABC):
     Attributes:
         group: one of `GROUPS`; interfaces share the boundary's count of points.
         stride: how many neighbouring points belong together and stay in one chunk.
-        given: whether its points are given, and stay as they are.
         differentiable: whether its residual gets coordinates of which partials can be taken, as the
             residual of the PDE does; else plain tensors.
         hard: whether it is met exactly, so that it is no term of a loss.
@@ -88,7 +87,6 @@ class Condition(ABC):
 
     group: str
     stride: int = 1
-    given: bool = False
     differentiable: ClassVar[bool] = False
     hard: bool = False
     makes_features: ClassVar[bool] = False
@@ -113,6 +111,11 @@ class Condition(ABC):
         """What a user should know of it before training, if there is anything."""
         del domain
         return None
+
+    @property
+    def given(self) -> bool:
+        """Whether its points are given, and stay as they are."""
+        return self.group == "data"
 
     @property
     def place(self) -> str:

@@ -11,10 +11,16 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray
 from pinnsig.geometry import Domain, Draw
 from pinnsig.problem.condition import WEIGHTS, Condition, Sites, read_target
-from pinnsig.problem.tables import Table, name_rows, numbers, read_columns
-
-Noise = float | ArrayLike | Mapping[str, float | ArrayLike] | str
-"""Standard deviations of measured values: one, one a point, or either by quantity."""
+from pinnsig.problem.data_columns import (
+    Noise,
+    check_positive,
+    chosen_columns,
+    common_scale,
+    missing_words,
+    noise_columns,
+    taken_column,
+)
+from pinnsig.problem.tables import Table, name_rows, numbers
 
 OF = " of "  # no name of a field or partial holds it
 FACTOR, NOISE = f"factor{OF}", f"noise{OF}"
@@ -48,7 +54,6 @@ class PointData(Condition):
     """
 
     group = "data"
-    given = True
 
     def __init__(
         self,
@@ -69,13 +74,13 @@ class PointData(Condition):
         if missing not in ("refuse", "drop"):
             raise ProblemError(f"PointData: missing={missing!r} must be 'refuse' or 'drop'")
         self.outside, self.missing = outside, missing
-        found = {} if table is None else _chosen(table, columns)
+        found = {} if table is None else chosen_columns(table, columns)
         twice = next((key for key in values if key in found), None)
         if twice is not None:
             raise ProblemError(f"PointData: column {twice} is in the table and given beside it")
         found |= values
-        self.weights = _taken(found, weights, "weights")
-        self.noise = _noise(found, noise)
+        self.weights = taken_column(found, weights, "weights")
+        self.noise = noise_columns(found, noise)
         self.columns = {key: numbers(key, column, "PointData") for key, column in found.items()}
         self._check_lengths()
 
@@ -86,7 +91,8 @@ class PointData(Condition):
         (length,) = next(iter(shapes.values()))
         if not length:
             raise ProblemError("PointData: there is no point in it")
-        beside = {"weights": self.weights} | {f"noise of {k}": n for k, n in self.noise.items()}
+        beside = {"weights": self.weights}
+        beside |= {f"noise of {k}" if k else "noise": n for k, n in self.noise.items()}
         for key, column in beside.items():
             if column is not None and column.shape not in ((length,), (1,)):
                 raise ProblemError(
@@ -102,7 +108,7 @@ class PointData(Condition):
             raise ProblemError(f"PointData: {outside}; leave them out, or say outside=True")
         extra = {target: np.where(present[target], v, 0.0) for target, v in columns.items()}
         noise = {target: sigma[kept] for target, sigma in self._noise_of(columns).items()}
-        scale = _common_scale(noise, present)
+        scale = common_scale(noise, present)
         for target, there in present.items():
             factor = there * np.sqrt(len(there) / np.count_nonzero(there))
             if noise:
@@ -142,9 +148,9 @@ class PointData(Condition):
         gaps = {key: np.isnan(column) for key, column in {**self.columns, **beside}.items()}
         if any(gap.any() for gap in gaps.values()) and self.missing == "refuse":
             raise ProblemError(
-                f"PointData: {_missing_words(gaps, rows)}: mend them, or say missing='drop'"
+                f"PointData: {missing_words(gaps, rows)}: mend them, or say missing='drop'"
             )
-        _check_positive(beside)
+        check_positive(beside)
         absent = np.any([gaps[name] for name in (*domain.names, *beside.keys() & {"weights"})], 0)
         present = {key: ~(absent | gaps[key] | gaps.get(NOISE + key, False)) for key in measured}
         kept = np.any(list(present.values()), axis=0)
@@ -184,7 +190,7 @@ class PointData(Condition):
         points = np.stack([self.columns[name] for name in domain.names], axis=1)
         outside = domain.describe_outside(points[~np.isnan(points).any(axis=1)])
         gaps = {key: np.isnan(column) for key, column in self.columns.items()}
-        missing = _missing_words(gaps, len(points)) if self.missing == "drop" else ""
+        missing = missing_words(gaps, len(points)) if self.missing == "drop" else ""
         lines = [line for line in (outside, missing and f"{missing}: left out") if line]
         return f"{self.name or 'data'}: {'; '.join(lines)}" if lines else None
 
@@ -195,11 +201,11 @@ class PointData(Condition):
         extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """Field less measured value, in units of its noise where that is given."""
-        taken = next((name for name in ("noise", "weights") if name in fields), None)
-        if taken is not None and (self.noise or self.weights is not None):
+        mistaken = [n for n in fields if n in ("noise", "weights") or n.startswith("noise_")]
+        if mistaken and (self.noise or self.weights is not None):
             raise ProblemError(
-                f"PointData: {taken} means a field here, and what data are weighted with: call the "
-                "field by another name"
+                f"PointData: {mistaken[0]} means a field here, and what data are weighted with: "
+                "call the field by another name"
             )
         found = {}
         for target, value in extra.items():
@@ -217,70 +223,3 @@ def measured_values(sites: Sites, target: str) -> tuple[PointArray, ColumnArray]
     factor = sites.extra.get(FACTOR + target)
     there = slice(None) if factor is None else factor > 0
     return sites.points[there], sites.extra[target][there]
-
-
-def _chosen(table: Table, columns: Sequence[str] | Mapping[str, str] | None) -> dict[str, Any]:
-    """The columns of a table that are asked for, by their names here."""
-    names = dict(columns) if isinstance(columns, Mapping) else {c: c for c in columns or ()}
-    found = read_columns(table, list(names.values()), "PointData")
-    if columns is None:
-        return found
-    for name in names.values():
-        if name not in found:
-            raise ProblemError(
-                f"PointData: the table has no column {name!r}: it has {', '.join(found)}"
-            )
-    rest = {"weights", "noise"} | {key for key in found if key.startswith("noise_")}
-    beside = {key: found[key] for key in found if key in rest and key not in names.values()}
-    return {key: found[name] for key, name in names.items()} | beside
-
-
-def _taken(found: dict[str, Any], given: Any, name: str) -> ColumnArray | None:
-    """What is given, or the column that it names, or that has the name, which is taken away."""
-    if isinstance(given, str) and given not in found:
-        raise ProblemError(f"PointData: {name}={given!r} names no column: there are {[*found]}")
-    if given is None:
-        given = found.pop(name, None)
-    elif isinstance(given, str):
-        given = found.pop(given)
-    return None if given is None else numbers(name, given, "PointData")
-
-
-def _noise(found: dict[str, Any], given: Noise | None) -> dict[str, ColumnArray]:
-    """Standard deviations by quantity, "" standing for all."""
-    if isinstance(given, Mapping):
-        return {str(key): numbers(f"noise of {key}", s, "PointData") for key, s in given.items()}
-    for_all = _taken(found, given, "noise")
-    named = [key for key in found if key.startswith("noise_")]
-    own = {key.removeprefix("noise_"): numbers(key, found.pop(key), "PointData") for key in named}
-    return own if for_all is None else {"": for_all} | own
-
-
-def _check_positive(beside: Mapping[str, ColumnArray]) -> None:
-    for key, column in beside.items():
-        wrong = column < 0 if key == "weights" else column <= 0
-        if wrong.any():
-            rule = "must not be negative" if key == "weights" else "must be above 0"
-            raise ProblemError(
-                f"PointData: {key} {rule}: {column[wrong][0]:g} in "
-                f"{name_rows(np.flatnonzero(wrong))}"
-            )
-    if "weights" in beside and not np.nansum(beside["weights"]) > 0:
-        raise ProblemError("PointData: all weights are 0")
-
-
-def _common_scale(noise: Mapping[str, ColumnArray], present: Mapping[str, MaskArray]) -> float:
-    """s, with 1 / s^2 the mean of 1 / sigma^2 over all values."""
-    if not noise:
-        return 1.0
-    all_of_them = np.concatenate([sigma[present[target]] for target, sigma in noise.items()])
-    smallest = float(all_of_them.min())  # so that no square overflows
-    return smallest / float(np.sqrt(np.mean((smallest / all_of_them) ** 2)))
-
-
-def _missing_words(gaps: Mapping[str, MaskArray], rows: int) -> str:
-    count = int(np.any(list(gaps.values()), axis=0).sum())
-    if not count:
-        return ""
-    where = [f"{key} in {name_rows(np.flatnonzero(g))}" for key, g in gaps.items() if g.any()]
-    return f"{count} of {rows} rows have missing values ({'; '.join(where)}, counted from 0)"
