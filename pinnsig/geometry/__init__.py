@@ -8,12 +8,14 @@ from pinnsig.geometry.domain import TIME_NAMES, Domain
 from pinnsig.geometry.ellipse import Ellipse
 from pinnsig.geometry.mesh import Mesh
 from pinnsig.geometry.moving import Moving
+from pinnsig.geometry.outside import ROUNDING
 from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where
 from pinnsig.geometry.point_cloud import PointCloud
 from pinnsig.geometry.polygon import Polygon
 from pinnsig.geometry.product import Cylinder, Product
 
 __all__ = [
+    "ROUNDING",
     "TIME_NAMES",
     "Annulus",
     "Ball",

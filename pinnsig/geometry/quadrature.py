@@ -37,7 +37,8 @@ def cube_rule(nodes: Sequence[int]) -> tuple[UnitArray, ColumnArray]:
     Without an axis there is one node, of weight 1.
     """
     rules = [panel_rule(n) for n in nodes]
-    points = np.array(list(itertools.product(*(x for x, _ in rules)))).reshape(-1, len(rules))
+    each = list(itertools.product(*(x for x, _ in rules)))
+    points = np.array(each, np.float64).reshape(len(each), len(rules))
     weights = np.ones(1)
     for _, w in rules:
         weights = np.outer(weights, w).ravel()

@@ -14,8 +14,9 @@ from pinnsig.core.registry import suggestion
 from pinnsig.geometry import Domain
 from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
-from pinnsig.problem.condition import GROUPS, INTERIOR, Condition
+from pinnsig.problem.condition import GROUPS, INTERIOR, Condition, Sites
 from pinnsig.problem.definition import check_definition
+from pinnsig.problem.given_points import GivenPoints
 from pinnsig.problem.slab import Joint, Slab
 
 
@@ -41,6 +42,9 @@ class Problem:
             conditions.
         scaled_inputs: whether the network's inputs are the coordinates scaled to [-1, 1], where
             there are no features.
+        collocation_points: where the residual is asked for, in the place of points that are drawn:
+            an array of shape (N, dimensions), columns by name, a CSV or Parquet file, or a method
+            that gives one of them; None to draw them.
         tries_hard: whether conditions with hard=True are terms none the less, to see that they
             are met.
         output_scales: by raw output, middle and size, where it is middle + size * the network's.
@@ -54,6 +58,7 @@ class Problem:
     fields: ClassVar[tuple[str, ...]] = ("u",)
     hard: bool = False
     scaled_inputs: bool = False
+    collocation_points: Any = None
     tries_hard: bool = False
     output_scales: Mapping[str, tuple[float, float]] = MappingProxyType({})
     time_slab: Slab | None = None
@@ -164,6 +169,19 @@ class Problem:
                 f"{self.ansatz_name}(self, n, {', '.join(self.domain.names)})"
             )
         return outputs
+
+    def own_collocation(self) -> Sites | None:
+        """Return the points of `collocation_points`; None where they are drawn.
+
+        Raises:
+            ProblemError: they are no points of the domain.
+        """
+        given = self.collocation_points
+        table: Any = given() if callable(given) else given
+        if table is None:
+            return None
+        what = f"{type(self).__name__}.collocation_points"
+        return Sites(GivenPoints(table, None, None, what).sites(self.domain).points)
 
     def bound_conditions(self) -> list[Condition]:
         """The conditions, with the settings that their functions may name.

@@ -7,7 +7,9 @@ from pinnsig.core.names import check_names
 from pinnsig.geometry import Domain
 from pinnsig.problem.coefficients import Setting
 
-WRITTEN = ("domain", "fields", "hard", "scaled_inputs", "residual", "conditions")
+WRITTEN = (
+    "domain", "fields", "hard", "scaled_inputs", "residual", "conditions", "collocation_points",
+)  # fmt: skip
 """What a subclass may have of the base class's attributes; the others are the library's."""
 
 METHODS = ("residual", "conditions", "solution", "ansatz", "hard_ansatz", "features")

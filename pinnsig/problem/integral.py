@@ -87,6 +87,11 @@ class Integral(Condition):
         """The coordinates of integration, or the boundary parts."""
         return super().place or "_".join(self.over or ())
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The coordinates at whose every value it holds, once it is bound."""
+        return () if self.rule is None else self.rule.left
+
     def bound(self, domain: Domain, settings: Mapping[str, Any]) -> Self:
         """See `Condition.bound`; the rule is known from here on."""
         other = super().bound(domain, settings)

@@ -1,7 +1,8 @@
 """Measured values at given points."""
 
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +99,18 @@ class PointData(Condition):
                 raise ProblemError(
                     f"PointData: {key} must be one number or {length}, not {column.shape}"
                 )
+
+    def at_rows(self, rows: MaskArray) -> Self:
+        """Return the same with some of its rows only."""
+
+        def some(column: ColumnArray) -> ColumnArray:
+            return column[rows] if len(column) == len(rows) else column
+
+        other = copy.copy(self)
+        other.columns = {key: column[rows] for key, column in self.columns.items()}
+        other.noise = {key: some(sigma) for key, sigma in self.noise.items()}
+        other.weights = None if self.weights is None else some(self.weights)
+        return other
 
     def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
         """The given points, whatever the count; the measured values go with them."""

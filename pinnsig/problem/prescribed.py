@@ -4,20 +4,29 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Domain, Part, Where
 from pinnsig.problem.binding import call_by_name, needed_names
-from pinnsig.problem.boundary import BoundaryCondition, in_words
+from pinnsig.problem.boundary import BoundaryCondition, given_points, in_words
 from pinnsig.problem.condition import Condition, Value, prescribed, read_target
+from pinnsig.problem.given_points import GivenPoints
+from pinnsig.problem.tables import Table
 
 
 class Prescribed(BoundaryCondition):
     """Prescribes one value per keyword: the short form of `On` for "quantity less value"."""
 
-    def __init__(self, on: Where | None, name: str | None, values: dict[str, Value]) -> None:
-        super().__init__(on, name)
+    def __init__(
+        self,
+        on: Where | None,
+        name: str | None,
+        values: dict[str, Value],
+        points: GivenPoints | None = None,
+    ) -> None:
+        super().__init__(on, name, points)
         if not values:
             raise ProblemError(
                 f"{type(self).__name__} prescribes nothing: give a value, such as u=0.0"
@@ -66,6 +75,7 @@ class Initial(Prescribed):
 
     It holds where the coordinate named t, tau or time is lowest; `on="s"` names another one.
     `hard=True` meets it exactly (see `Dirichlet`), with the derivative in time, if it is given.
+    `points` and `weights` are of one's own (`GivenPoints`).
     """
 
     group = "initial"
@@ -75,11 +85,13 @@ class Initial(Prescribed):
         /,
         *,
         on: str | None = None,
+        points: Table | None = None,
+        weights: ArrayLike | None = None,
         hard: bool = False,
         name: str | None = None,
         **values: Value,
     ) -> None:
-        super().__init__(on, name, values)
+        super().__init__(on, name, values, given_points(points, None, weights, "Initial"))
         self.hard = checked_hard(self, hard)
 
     def parts(self, domain: Domain) -> tuple[Part, ...]:
@@ -102,24 +114,54 @@ class Dirichlet(Prescribed):
     network's output and the distance to the boundary (`pinnsig.problem.hard`). The values must
     agree with those of other hard conditions where they meet, and are computed from coordinates
     by arithmetic and torch's functions.
+
+    `points` and `weights` are of one's own (`GivenPoints`); `on` may then be left out.
     """
 
     group = "boundary"
 
     def __init__(
-        self, on: Where, *, hard: bool = False, name: str | None = None, **values: Value
+        self,
+        on: Where | None = None,
+        *,
+        points: Table | None = None,
+        weights: ArrayLike | None = None,
+        hard: bool = False,
+        name: str | None = None,
+        **values: Value,
     ) -> None:
-        super().__init__(on, name, values)
+        super().__init__(on, name, values, given_points(points, None, weights, "Dirichlet"))
         self.hard = checked_hard(self, hard)
+        if hard and points is not None:
+            raise ProblemError("Dirichlet: hard=True needs no points: leave points= out")
 
 
 class Neumann(Prescribed):
-    """Outward normal derivatives on the boundary: `Neumann(on="x+", u=0.0)` prescribes du/dn."""
+    """Outward normal derivatives on the boundary: `Neumann(on="x+", u=0.0)` prescribes du/dn.
+
+    `points`, their `normals` and `weights` are of one's own (`GivenPoints`); `on` may then be left
+    out, and so may normals on faces of a box that it names.
+    """
 
     group = "boundary"
 
-    def __init__(self, on: Where, *, name: str | None = None, **values: Value) -> None:
-        super().__init__(on, name, values)
+    def __init__(
+        self,
+        on: Where | None = None,
+        *,
+        points: Table | None = None,
+        normals: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        weights: ArrayLike | None = None,
+        name: str | None = None,
+        **values: Value,
+    ) -> None:
+        own = given_points(points, normals, weights, type(self).__name__)
+        super().__init__(on, name, values, own)
+
+    def needed_normals(self, domain: Domain) -> tuple[str, ...]:
+        """See `BoundaryCondition.needed_normals`."""
+        space = tuple(name for name in domain.names if name != domain.time)
+        return self.normals(domain) if self.on is not None else space
 
     def quantity(
         self, field: Any, coordinates: Mapping[str, Tensor], extra: Mapping[str, Tensor]
@@ -138,9 +180,18 @@ class Robin(Neumann):
     """
 
     def __init__(
-        self, on: Where, *, a: Value, b: Value, name: str | None = None, **values: Value
+        self,
+        on: Where | None = None,
+        *,
+        a: Value,
+        b: Value,
+        points: Table | None = None,
+        normals: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        weights: ArrayLike | None = None,
+        name: str | None = None,
+        **values: Value,
     ) -> None:
-        super().__init__(on, name=name, **values)
+        super().__init__(on, points=points, normals=normals, weights=weights, name=name, **values)
         self.a, self.b = a, b
 
     def quantity(

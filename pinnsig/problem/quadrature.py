@@ -1,6 +1,7 @@
 """Nodes and weights of integrals over a domain, its boundary parts, and slices of them."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -138,8 +139,8 @@ def _box_rule(
     if face is not None:
         axis = domain.names.index(face.coordinate)
         whole[:, axis], normals[:, axis] = float(face.upper), face.normal
-    lengths = [np.subtract(*domain.interval(name)[::-1]) for name in along]
-    return Rule(domain.place(whole), normals, weights * np.prod(lengths), left)
+    measure = math.prod(_length(domain, name) for name in along)
+    return Rule(domain.place(whole), normals, weights * measure, left)
 
 
 def _shape_rule(
@@ -169,5 +170,11 @@ def _shape_rule(
         points, normals = domain.sample_part(part, count, draw)
         measure = domain.part_measure(part)
     if {*left, *held}:
-        measure /= float(np.subtract(*domain.interval(str(domain.time))[::-1]))
-    return Rule(points.copy(), normals, np.full(len(points), measure / len(points)), left)
+        measure /= _length(domain, str(domain.time))
+    weights = np.full(len(points), measure / len(points))
+    return Rule(points.copy(), normals.copy(), weights, left)
+
+
+def _length(domain: Domain, name: str) -> float:
+    low, high = domain.interval(name)
+    return high - low

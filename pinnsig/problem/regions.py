@@ -32,7 +32,7 @@ def by_region(level: Any, *values: Any, at: float | Sequence[float] = 0.0) -> An
     Raises:
         ProblemError: another number of thresholds, or thresholds in another order.
     """
-    thresholds = [at] if isinstance(at, Real | Tensor) else list(at)
+    thresholds: list[Any] = list(at) if isinstance(at, Sequence) else [at]
     if len(values) != len(thresholds) + 1:
         raise ProblemError(
             f"by_region: {len(values)} values need {len(values) - 1} thresholds, not "

@@ -12,7 +12,9 @@ from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
 from pinnsig.geometry import Box, Domain, Face, Product
+from pinnsig.problem.boundary import BoundaryCondition
 from pinnsig.problem.condition import Condition, Draw, Sites, read_target
+from pinnsig.problem.integral import Integral
 from pinnsig.problem.point_data import PointData
 from pinnsig.problem.prescribed import Initial
 
@@ -52,13 +54,11 @@ class Slab:
         at = data.columns.get(time)
         if at is None:
             return data  # refused later
-        inside = (at > self.low) | (self.before is None)
-        inside &= (at <= self.high) | self.last
+        inside = ~(at <= self.low) | (self.before is None)  # what is missing stays
+        inside &= ~(at > self.high) | self.last
         if not inside.any():
             return None
-        own = copy.copy(data)
-        own.columns = {name: column[inside] for name, column in data.columns.items()}
-        return own
+        return data.at_rows(inside)
 
 
 class Joint(Condition):
@@ -157,6 +157,8 @@ def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
 
 def _check_conditions(problem: Any, time: str) -> None:
     name, starts = type(problem).__name__, 0
+    if problem.collocation_points is not None:
+        raise ProblemError(f"{name} has collocation_points at all times: leave slabs out")
     for condition in problem.bound_conditions():
         if _starts(condition, time):
             starts += 1
@@ -168,9 +170,12 @@ def _check_conditions(problem: Any, time: str) -> None:
                 f"{called} holds at an end of {time}: slabs hand on what Initial prescribes, such "
                 "as Initial(u=...), and nothing else there"
             )
-        over = getattr(condition, "over", ())
-        if time in ((over,) if isinstance(over, str) else tuple(over or ())):
-            raise ProblemError(f"{called} goes over all of {time}: leave slabs out")
+        if isinstance(condition, Integral) and time not in condition.left:
+            raise ProblemError(
+                f"{called} goes over all of {time}, or holds at one: leave slabs out"
+            )
+        if isinstance(condition, BoundaryCondition) and condition.given:
+            raise ProblemError(f"{called} has points of its own at all times: leave slabs out")
     if not starts:
         raise ProblemError(
             f"{name} has no Initial condition: there is nothing for slabs to hand on"

@@ -149,9 +149,14 @@ def _resolution_notices(settings: Settings, problem: Problem) -> Iterator[str]:
 
 
 def _condition_notices(problem: Problem) -> list[str]:
-    """What conditions have to say."""
+    """What conditions have to say, and points of the problem's own."""
     conditions = guarded(problem, "conditions", problem.terms).values()
     found = [condition.notice(problem.domain) for condition in conditions]
+    if problem.collocation_points is not None:
+        found.append(
+            "the collocation points are the problem's own, and stay where they are: neither their "
+            "number nor how points are drawn or redrawn is asked of the settings"
+        )
     return [line for line in found if line is not None]
 
 

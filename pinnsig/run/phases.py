@@ -136,6 +136,8 @@ def _new_points(parts: RunComponents, phase: PhaseSettings) -> NewPoints | None:
             if getattr(phase, name) is not None:
                 raise SettingsError(f"{name} belongs to points = rad or rar-d")
         return Fresh(lambda number: run_sites(s, parts.problem, number)) if kind else None
+    if parts.problem.collocation_points is not None:
+        return None  # which a notice says
     k, c = (1.0, 1.0) if kind == "rad" else (2.0, 0.0)
     if kind == "rad" and phase.added is not None:
         raise SettingsError("added belongs to points = rar-d: rad replaces the points")

@@ -42,6 +42,8 @@ def draw_sites(
 ) -> dict[str, Sites]:
     """The points of every term: "residual" inside the domain, then one entry per condition.
 
+    Points that a problem or condition has of its own are the same at each draw.
+
     Each group's count is shared between its conditions in proportion to their faces. Every term
     has a random stream of its own, made from seed, draw number and its name, so that one term's
     points do not depend on which others there are. No global random state is read or changed.
@@ -68,7 +70,9 @@ def draw_sites(
         if condition.group not in GROUPS:
             raise SamplingError(f"term {term!r}: its group {condition.group!r} has no count")
 
-    inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
+    inside = problem.own_collocation()
+    if inside is None:
+        inside = draw_inside(problem, counts.collocation, sampler, seed, draw_number)
     sites = {INTERIOR: inside}
     for term, condition in terms.items():
         share = shares.get(term, 0)

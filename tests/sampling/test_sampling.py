@@ -279,6 +279,6 @@ def test_unusable_seeds(seed):
 
 def test_a_group_without_a_count():
     odd = Dirichlet(on="x", u=0.0)
-    odd.group = "interface"  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(SamplingError, match="group 'interface' has no count"):
+    odd.group = "somewhere"  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(SamplingError, match="group 'somewhere' has no count"):
         draw_sites(problem_with(odd), Counts(1, 1, 1), "lhs", 0)

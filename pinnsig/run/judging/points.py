@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pinnsig.objective import Objective
 from pinnsig.problem import INTERIOR, Problem, Sites
-from pinnsig.sampling import Counts, draw_sites
+from pinnsig.sampling import Counts, draw_inside, draw_sites
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 def independent_sites(
     problem: Problem, sites: Mapping[str, Sites], counts: Counts, seed: int, number: int
 ) -> dict[str, Sites]:
-    """Return uniform points for every term that has some in training; data stay what they are.
+    """Return uniform points for every term that has some; a condition's given ones stay.
 
     Args:
         problem: whose domain and conditions to draw for.
@@ -38,6 +38,9 @@ def independent_sites(
         number: which draw, from 0.
     """
     drawn = draw_sites(problem, counts, UNIFORM, seed, FIRST_DRAW + number)
+    if problem.collocation_points is not None:
+        inside = draw_inside(problem, counts.collocation, UNIFORM, seed, FIRST_DRAW + number)
+        drawn[INTERIOR] = inside
     terms = problem.terms()
     return {
         name: sites[name] if name in terms and terms[name].given else own

@@ -1,15 +1,16 @@
 """How far the integrals that conditions ask for are off by their quadrature."""
 
-import functools
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pinnsig.derivatives import Plan
 from pinnsig.model.fields import fields_at, trace_partials
 from pinnsig.objective import Objective, expressions
+from pinnsig.objective.blocks import Residual
 from pinnsig.problem import Integral, Problem, Sites
 from pinnsig.run.judging.points import stream
 
@@ -70,8 +71,11 @@ def _integrals(
         points, extra = part.tensors(names, objective.flat.values)
         if plan is None:
             few = {key: column[:stride] for key, column in extra.items()}
-            reads = functools.partial(residual, extra=few)
-            plan, _ = trace_partials(bound, reads, points[:stride])
+            plan = _plan(bound, residual, points[:stride], few)
         fields, at = fields_at(bound, objective.model.network, objective.engine, points, plan)
         values.append(residual(fields, at, extra)["value"])
     return torch.cat(values).double().cpu().numpy()
+
+
+def _plan(bound: Problem, residual: Residual, points: Tensor, extra: dict[str, Tensor]) -> Plan:
+    return trace_partials(bound, lambda fields, at: residual(fields, at, extra), points)[0]
