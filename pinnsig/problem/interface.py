@@ -7,7 +7,8 @@ import numpy as np
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Domain, Draw
+from pinnsig.core.types import PointArray
+from pinnsig.geometry import Domain, Draw, Interval
 from pinnsig.problem.binding import call_by_name
 from pinnsig.problem.condition import (
     NUDGE,
@@ -19,31 +20,36 @@ from pinnsig.problem.condition import (
     results_by_name,
 )
 
+TRIES = 100  # rounds of points on a surface that may lie outside the domain
+
 
 class Interface(Condition):
-    """Fields and fluxes agree on the two sides of a plane inside the domain, or jump.
+    """Fields and fluxes agree on the two sides of a surface inside the domain, or jump.
 
     `Interface(at={"y": 0.4}, flux=lambda u, y, k: k(y) * u.y)` makes all fields continuous, and
-    the flux; its parameters are found by their names, as those of a residual, with the normal's
-    components among them (normal_y). Every point comes as two, one on either side, as near to the
-    plane as the run's numbers can tell apart: code that knows its region by the coordinates
-    (`by_region`, `torch.where(y < 0.4, ...)`), in an ansatz, a residual or a flux, gives each its
-    own. The fields need an output of the network for each region:
+    the flux, on a plane; `Interface(on=Disc(radius=0.5), ...)` on a circle, at all times. A flux's
+    parameters are found by their names, as those of a residual, with the normal's components among
+    them (normal_x). Every point comes as two, one on either side, as near to each other as the
+    run's numbers can tell apart: code that knows its region by the coordinates (`by_region`,
+    `torch.where(y < 0.4, ...)`), in an ansatz, a residual or a flux, gives each its own. The fields
+    need an output of the network for each region:
 
         def ansatz(self, n1, n2, y):
             return by_region(y - 0.4, n1, n2)
 
     Args:
-        at: the coordinate and its value on the plane. The normal points to larger values.
+        at: the coordinate and its value on a plane. The normal points to larger values.
+        on: a shape, whose boundary is the surface as far as it lies in the domain. The normal
+            points out of the shape.
         continuous: names of the fields that do not jump, or jump as said; None for all.
         flux: what else is continuous, several in a dict or tuple.
-        jump: by the name of a field or flux ("flux", "flux_1", ...), its value behind the plane,
-            where the coordinate is larger, less that before it; a number, or a function of
-            coordinates, coefficients and choices. 0 where not given.
+        jump: by the name of a field or flux ("flux", "flux_1", ...), its value behind the surface,
+            where the normal points, less that before it; a number, or a function of coordinates,
+            coefficients and choices. 0 where not given.
         name: of its term.
 
     Raises:
-        ProblemError: no plane, or nothing that is to agree.
+        ProblemError: no surface, or nothing that is to agree.
     """
 
     group = "interface"
@@ -53,23 +59,24 @@ class Interface(Condition):
     def __init__(
         self,
         *,
-        at: Mapping[str, float],
+        at: Mapping[str, float] | None = None,
+        on: Domain | None = None,
         continuous: str | Sequence[str] | None = None,
         flux: Callable[..., Any] | None = None,
         jump: Mapping[str, Value] | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(name)
-        if not isinstance(at, Mapping) or len(at) != 1:
+        self.surface = on if at is None else _plane(at)
+        if not isinstance(self.surface, Domain) or (at is None) == (on is None):
             raise ProblemError(
-                f"Interface: at={at!r} must be one coordinate, such as at={{'y': 0.4}}"
+                "Interface: it lies on a plane, at={'y': 0.4}, or on a shape, on=Disc(radius=0.5)"
             )
         if flux is not None and not callable(flux):
             raise ProblemError(
                 f"Interface: a flux is a function, such as lambda u: 2.0 * u.y, not {flux!r:.60}"
             )
-        ((self.coordinate, value),) = at.items()
-        self.value = plain_number(value)
+        self.at = at
         named = (continuous,) if isinstance(continuous, str) else continuous
         self.continuous = None if named is None else tuple(named)
         if self.continuous == () and flux is None:
@@ -79,32 +86,70 @@ class Interface(Condition):
     @property
     def place(self) -> str:
         """The plane's coordinate."""
-        return self.coordinate
+        return "" if self.at is None else self.surface.names[0]
+
+    @property
+    def what(self) -> str:
+        """What it is called in an error."""
+        if self.at is None:
+            return f"Interface on {self.surface}"
+        return f"Interface {self.surface.names[0]} = {self.surface.upper[0]:g}"
 
     def sites(self, domain: Domain, count: int, draw: Draw) -> Sites:
-        """Pairs of points, before and behind the plane."""
-        if self.coordinate not in domain.names:
+        """Pairs of points, before and behind the surface."""
+        own = self.surface.names
+        unknown = next((name for name in own if name not in domain.names), None)
+        if unknown is not None:
             raise ProblemError(
-                f"Interface: {self.coordinate!r} is no coordinate: the domain has "
-                f"{', '.join(domain.names)}"
+                f"Interface: {unknown!r} is no coordinate: the domain has {', '.join(domain.names)}"
             )
-        low, high = domain.interval(self.coordinate)
-        if not low < self.value < high:
-            raise ProblemError(
-                f"Interface: {self.coordinate} = {self.value:g} does not lie inside the domain, "
-                f"which has {low:g} to {high:g}"
-            )
-        axis = domain.names.index(self.coordinate)
-        free = domain.dimensions - 1
-        unit = draw(max(count // 2, 1) if free else 1, free)
-        points = domain.place(np.insert(unit, axis, 0.0, axis=1))
-        points[:, axis] = self.value
-        pairs = np.repeat(points, 2, axis=0)
-        sides = np.tile([-1.0, 1.0], len(points))
-        extra = {
-            f"normal_{n}": np.full(len(pairs), float(n == self.coordinate)) for n in domain.names
-        }
-        return Sites(pairs, extra | {NUDGE + self.coordinate: sides * max(abs(low), abs(high))})
+        wanted = max(count // 2, 1) if domain.dimensions > 1 else 1
+        points, normals = self._inside(domain, wanted, draw)
+        pairs, along = np.repeat(points, 2, axis=0), np.repeat(normals, 2, axis=0)
+        axes = {name: domain.names.index(name) for name in domain.names}
+        extra = {f"normal_{name}": along[:, axis].copy() for name, axis in axes.items()}
+        mine = [axes[name] for name in own]
+        size = np.abs([domain.lower[mine], domain.upper[mine]]).max()
+        sides = np.tile([-size, size], len(points))
+        extra |= {NUDGE + name: sides * along[:, axes[name]] for name in own}
+        return Sites(pairs, extra)
+
+    def _inside(self, domain: Domain, count: int, draw: Draw) -> tuple[PointArray, PointArray]:
+        """Points of the surface inside the domain, uniform in the other coordinates; normals."""
+        others = [i for i, name in enumerate(domain.names) if name not in self.surface.names]
+        mine = [domain.names.index(name) for name in self.surface.names]
+        kept: list[tuple[PointArray, PointArray]] = []
+        for _ in range(TRIES):
+            on_surface, outward = self._on_surface(count, draw)
+            points = np.zeros((len(on_surface), domain.dimensions))
+            normals = np.zeros_like(points)
+            points[:, mine], normals[:, mine] = on_surface, outward
+            unit = draw(len(points), len(others)) if others else np.zeros((len(points), 0))
+            points, normals = points[: len(unit)], normals[: len(unit)]
+            low, high = domain.lower[others], domain.upper[others]
+            points[:, others] = low * (1.0 - unit) + high * unit
+            # within rounding of the boundary there is no room for either side
+            room = 1e-6 * (domain.upper - domain.lower)
+            near = (points - domain.lower <= room) | (domain.upper - points <= room)
+            there = domain.contains(points) & ~near[:, mine].any(axis=1)
+            kept.append((points[there], normals[there]))
+            if sum(len(own) for own, _ in kept) >= min(count, len(points)):
+                break
+        points, normals = (np.concatenate(part)[:count] for part in zip(*kept, strict=True))
+        if not len(points):
+            raise ProblemError(f"{self.what} does not lie inside the domain {domain}")
+        return points, normals
+
+    def _on_surface(self, count: int, draw: Draw) -> tuple[PointArray, PointArray]:
+        """Points of the surface, and the unit normals there, which tell the sides apart."""
+        if self.at is not None:
+            return np.full((count, 1), self.surface.upper[0]), np.ones((count, 1))
+        parts = self.surface.sides
+        shares = self.surface.shares(parts, count)
+        found = [self.surface.sample_part(p, n, draw) for p, n in zip(parts, shares, strict=True)]
+        points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.argsort(draw(len(points), 1)[:, 0], kind="stable")  # parts in any order
+        return points[order], normals[order]
 
     def residual(
         self,
@@ -113,7 +158,7 @@ class Interface(Condition):
         extra: Mapping[str, Tensor],
     ) -> dict[str, Any]:
         """What is behind the plane less what is before it, and less the jump, shape (N / 2,)."""
-        what = f"Interface {self.coordinate} = {self.value:g}"
+        what = self.what
         unknown = next((name for name in self.continuous or () if name not in fields), None)
         if unknown is not None:
             raise ProblemError(
@@ -150,3 +195,12 @@ class Interface(Condition):
                 f"{tuple(values.shape) if isinstance(values, Tensor) else f'{values!r:.60}'}"
             )
         return values[1::2] - values[::2]
+
+
+def _plane(at: Any) -> Domain:
+    """The half line below a plane, whose end is the plane."""
+    if not isinstance(at, Mapping) or len(at) != 1:
+        raise ProblemError(f"Interface: at={at!r} must be one coordinate, such as at={{'y': 0.4}}")
+    ((name, value),) = at.items()
+    end = plain_number(value)
+    return Interval(**{name: (end - max(abs(end), 1.0), end)})

@@ -10,7 +10,7 @@ import torch
 import pinnsig
 from pinnsig.core.errors import PinnsigError, ProblemError
 from pinnsig.derivatives import coordinate_jets
-from pinnsig.problem import Box, Coefficient, Dirichlet, Interface, Problem, by_region
+from pinnsig.problem import Box, Coefficient, Dirichlet, Disc, Interface, Problem, by_region
 from pinnsig.sampling import Counts, draw_sites
 from tests.conftest import SMALL
 
@@ -176,3 +176,64 @@ def test_by_region_refuses_thresholds_that_do_not_fit():
         by_region(y, 1.0, 2.0, 3.0, at=0.5)
     with pytest.raises(ProblemError, match=r"thresholds \[0.5, 0.2\] must ascend"):
         by_region(y, 1.0, 2.0, 3.0, at=(0.5, 0.2))
+
+
+def test_points_on_a_shape_at_all_times():
+    class Inclusion(Problem):
+        domain = Box(x=(0.0, 2.0), y=(-1.0, 1.0), t=(0.0, 1.0))
+
+        def residual(self, u):
+            return u.t
+
+        def conditions(self):
+            yield Interface(on=Disc(center=(0.0, 0.0), radius=0.5))
+
+    sites = draw_sites(Inclusion(), Counts(3, 0, 40), "lhs", 0)["interface"]
+    assert len(sites.points) == 40
+    x, y, t = sites.points.T
+    np.testing.assert_allclose(np.hypot(x, y), 0.5)
+    assert (x > 0).all()  # half of the circle lies in the domain
+    assert len(np.unique(t)) == 20
+    np.testing.assert_allclose(sites.extra["normal_x"], x / 0.5)
+    assert (sites.extra["normal_t"] == 0).all()
+    for dtype in (torch.float32, torch.float64):
+        points, _ = sites.tensors(("x", "y", "t"), torch.empty(0, dtype=dtype))
+        inside = points[:, 0] ** 2 + points[:, 1] ** 2 < 0.25
+        assert inside.tolist() == [True, False] * 20
+
+
+def test_an_inclusion(runs):
+    """A disc that conducts twice as well in a uniform field: inside the field is uniform, too.
+
+    Source: Jackson, Classical Electrodynamics (1999), section 4.4, in the plane.
+    """
+    r0, k1 = 0.5, 2.0
+
+    def exact(x, y):
+        r2 = x * x + y * y
+        outside = x * (1 - (k1 - 1) / (k1 + 1) * r0**2 / r2)
+        return torch.where(r2 < r0**2, x * 2 / (k1 + 1), outside)
+
+    class Inclusion(Problem):
+        domain = Box(x=(-1.0, 1.0), y=(-1.0, 1.0))
+
+        def ansatz(self, n1, n2, x, y):
+            return by_region(x * x + y * y, n1, n2, at=r0**2)
+
+        def residual(self, u):
+            return u.xx + u.yy
+
+        def conditions(self):
+            def flux(u, x, y, normal_x, normal_y):
+                k = by_region(x * x + y * y, k1, 1.0, at=r0**2)
+                return k * (u.x * normal_x + u.y * normal_y)
+
+            yield Dirichlet(("x", "y"), u=exact)
+            yield Interface(on=Disc(radius=r0), flux=flux)
+
+        def solution(self, x, y):
+            return exact(x, y)
+
+    more = {"collocation": 150, "boundary": 100, "phases": ["lm:25"]}
+    found = pinnsig.solve(Inclusion, runs=runs, **{**FIT, **more})
+    assert found.relative_l2 < 5e-3
