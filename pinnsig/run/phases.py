@@ -61,6 +61,7 @@ def _phase(parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, M
     dtype = phase.dtype
     if dtype is None and optimizer.precise and parts.settings.device != "mps":
         dtype = "float64"
+    new_points = _new_points(parts, phase)
     return Phase(
         optimizer=optimizer,
         iterations=phase.iterations,
@@ -70,8 +71,8 @@ def _phase(parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, M
         stop_error=phase.error,
         schedule=Schedule(phase.schedule, phase.final, phase.warmup),
         dtype=DTYPES[dtype] if dtype else None,
-        new_points=_new_points(parts, phase),
-        every=phase.every or 0,
+        new_points=new_points,
+        every=(phase.every or 0) if new_points is not None else 0,
     )
 
 

@@ -20,6 +20,7 @@ from pinnsig.problem import (
     Box,
     Coefficient,
     Dirichlet,
+    Disc,
     Integral,
     Mean,
     Neumann,
@@ -292,3 +293,33 @@ def test_a_coarse_quadrature_is_doubted(runs):
     words = [line for line in found.suspicious if "its quadrature of 8 nodes" in line]
     assert words
     assert "try more nodes=" in words[0]
+
+
+class Round(Known):
+    """The field x^2 t + y on a disc of radius 2, at times from 0 to 3."""
+
+    domain = Disc(radius=2.0) * Box(t=(0.0, 3.0))  # type: ignore[assignment]
+
+
+# the mean of x^2 over the disc is 1, over its circle 2
+@pytest.mark.parametrize(
+    ("condition", "size"),
+    [
+        (Integral(lambda u: u, equals=4 * math.pi * 4.5), 4 * math.pi * 4.5),
+        (Mean(lambda u: u, over=("x", "y"), equals=lambda t: t), 3.0),
+        (Integral(lambda u: u, at={"t": 0.5}, equals=2 * math.pi), 2 * math.pi),
+        (Integral(lambda u: u, on="boundary", at={"t": 1.0}, equals=8 * math.pi), 8 * math.pi),
+        (Integral(lambda u, x, y, normal_x, normal_y: u.x * normal_x + u.y * normal_y,
+                  on="boundary", over=("x", "y"), equals=lambda t: 8 * math.pi * t), 24 * math.pi),
+    ],
+)  # fmt: skip
+def test_integrals_on_a_shape(condition, size):
+    objective = objective_of(Round, condition)
+    assert objective.losses().terms[-1].sqrt() < 2e-3 * size
+    (block,) = (b for b in objective.blocks if not b.is_interior)
+    assert block.stride == 4096
+
+
+def test_coordinates_of_a_shape_cannot_be_taken_apart():
+    with pytest.raises(ProblemError, match="all coordinates of space, not with y held or left"):
+        objective_of(Round, Integral(lambda u: u, over="x"))
