@@ -1,7 +1,7 @@
 """Periodic conditions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from torch import Tensor
@@ -18,7 +18,8 @@ class Periodic(Condition):
     `hard=True` makes them agree to every order: the network sees a point of the circle, sin and
     cos of 2 pi x / length, in the place of x. It takes all fields, and no `features` beside it.
 
-    `Periodic("x")` asks for u and u_x to agree; order=1 for u alone. Of a system, `fields=("u",)`
+    `Periodic("x")` asks for u and u_x to agree; order=1 for u alone, order=(1, 2) for these
+    derivatives and no others, as of a potential in a mean field. Of a system, `fields=("u",)`
     names those that are periodic; without it all are.
     """
 
@@ -30,15 +31,17 @@ class Periodic(Condition):
         self,
         on: str,
         *,
-        order: int = 2,
+        order: int | Sequence[int] = 2,
         fields: Sequence[str] | None = None,
         hard: bool = False,
         name: str | None = None,
     ) -> None:
         super().__init__(name)
-        if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        orders = range(order) if _is_integer(order) else order
+        if not isinstance(orders, Sequence) or not orders or not all(map(_is_integer, orders)):
             raise ProblemError(
-                f"Periodic: order = {order!r} cannot be: it must be an integer of at least 1"
+                f"Periodic: order = {order!r} cannot be: it must be an integer of at least 1, or "
+                "several derivatives, such as (1, 2)"
             )
         if not isinstance(on, str):
             raise ProblemError(f"Periodic: on={on!r} must name a whole coordinate, such as 'x'")
@@ -47,7 +50,8 @@ class Periodic(Condition):
             raise ProblemError("Periodic: fields=() names none: leave it out for all of them")
         if hard and named is not None:
             raise ProblemError("Periodic: hard=True makes all fields periodic: leave fields= out")
-        self.on, self.order, self.hard = on, order, checked_hard(self, hard)
+        self.on, self.hard = on, checked_hard(self, hard)
+        self.orders = tuple(orders)
         self.fields = None if named is None else tuple(named)
 
     def parts(self, domain: Domain) -> tuple[Face, ...]:
@@ -82,7 +86,11 @@ class Periodic(Condition):
         found = {}
         for name in self.fields or fields:
             field = fields[name]
-            for order in range(self.order):
+            for order in self.orders:
                 values = (getattr(field, self.on * order) if order else field).value
                 found[f"{name}_{self.on * order}" if order else name] = values[::2] - values[1::2]
         return found
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
