@@ -56,6 +56,8 @@ class Slab:
             return data  # refused later
         inside = ~(at <= self.low) | (self.before is None)  # what is missing stays
         inside &= ~(at > self.high) | self.last
+        if data.missing == "drop":
+            inside &= ~np.isnan(at)
         if not inside.any():
             return None
         return data.at_rows(inside)
