@@ -67,8 +67,8 @@ class Interface(Condition):
         name: str | None = None,
     ) -> None:
         super().__init__(name)
-        self.surface = on if at is None else _plane(at)
-        if not isinstance(self.surface, Domain) or (at is None) == (on is None):
+        surface = on if at is None else _plane(at)
+        if not isinstance(surface, Domain) or (at is None) == (on is None):
             raise ProblemError(
                 "Interface: it lies on a plane, at={'y': 0.4}, or on a shape, on=Disc(radius=0.5)"
             )
@@ -76,7 +76,7 @@ class Interface(Condition):
             raise ProblemError(
                 f"Interface: a flux is a function, such as lambda u: 2.0 * u.y, not {flux!r:.60}"
             )
-        self.at = at
+        self.at, self.surface = at, surface
         named = (continuous,) if isinstance(continuous, str) else continuous
         self.continuous = None if named is None else tuple(named)
         if self.continuous == () and flux is None:

@@ -154,7 +154,7 @@ def test_collocation_points_of_ones_own(runs):
 
 def test_collocation_points_outside_are_refused(runs):
     class Case(OwnInside):
-        collocation_points = {"x": [0.1, 4.0]}  # noqa: RUF012
+        collocation_points = {"x": [0.1, 4.0]}  # noqa: RUF012  # type: ignore[assignment]
 
     with pytest.raises(PinnsigError, match=r"Case.collocation_points: 1 of 2 points lie outside"):
         pinnsig.solve(Case, runs=runs, **SMALL)

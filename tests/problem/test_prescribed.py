@@ -179,7 +179,7 @@ def test_periodic_compares_values_and_derivatives():
         "u_xx": [-1.0],
     }
     assert list(Periodic(on="x").residual({"u": u}, at, {})) == ["u", "u_x"]
-    assert list(Periodic("x", order=(1, 3)).residual({"u": u}, at, {})) == ["u_x", "u_xxx"]
+    assert list(Periodic("x", order=(2, 1)).residual({"u": u}, at, {})) == ["u_xx", "u_x"]
     for order in ((), (1, -1), (True,), 1.5):
         with pytest.raises(ProblemError, match="several derivatives, such as"):
             Periodic("x", order=order)  # type: ignore[arg-type]
