@@ -21,11 +21,13 @@ from pinnsig.problem import (
     Coefficient,
     Dirichlet,
     Disc,
+    Initial,
     Integral,
     Mean,
     Neumann,
     PointData,
     Problem,
+    slab_ends,
 )
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.points import Drawn
@@ -323,3 +325,30 @@ def test_integrals_on_a_shape(condition, size):
 def test_coordinates_of_a_shape_cannot_be_taken_apart():
     with pytest.raises(ProblemError, match="all coordinates of space, not with y held or left"):
         objective_of(Round, Integral(lambda u: u, over="x"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        (Integral(lambda u: u), "Integral goes over all of t, or holds at one"),
+        (Mean(lambda u: u, at={"t": 0.5}), "Mean goes over all of t, or holds at one"),
+        (Dirichlet(points=[[0.0, 0.5]], u=0.0), "Dirichlet has points of its own at all times"),
+        (Integral(lambda u: u, over="x"), None),
+    ],
+)
+def test_slabs_of_time_cut_lines_at_every_time_only(condition, words):
+    class Case(Problem):
+        domain = Box(x=(0.0, 1.0), t=(0.0, 1.0))
+
+        def residual(self, u):
+            return u.t
+
+        def conditions(self):
+            yield Initial(u=0.0)
+            yield condition
+
+    if words is None:
+        assert slab_ends(Case(), 2) == [0.0, 0.5, 1.0]
+        return
+    with pytest.raises(ProblemError, match=words):
+        slab_ends(Case(), 2)

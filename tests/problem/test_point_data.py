@@ -389,3 +389,13 @@ def test_a_file_of_data_is_kept_with_the_run(tmp_path, runs):
     predicted = pinnsig.load(found.path).predict(t=t)["u"]
     assert np.linalg.norm(predicted - np.exp(-t)) < 1e-4 * np.linalg.norm(np.exp(-t))
     assert found.independent["terms"]["data"]["ratio"] == pytest.approx(1.0)
+
+
+def test_some_rows_keep_what_weighs_them():
+    table = {"x": [0.1, 0.2, 0.3], "t": [0.0] * 3, "u": [1.0, 2.0, 3.0], "noise": [1.0, 2.0, 4.0]}
+    data = PointData(table, weights=[5.0, 6.0, 7.0]).at_rows(np.array([False, True, True]))
+    extra = data.sites(PLANE, 0, draw).extra
+    assert extra["noise of u"].tolist() == [2.0, 4.0]
+    assert extra["weights of points"].tolist() == [6.0, 7.0]
+    one = PointData(table, noise=3.0, weights=2.0).at_rows(np.array([True, False, False]))
+    assert one.sites(PLANE, 0, draw).extra["weights of points"].tolist() == [2.0]
