@@ -131,6 +131,8 @@ class ProblemChecks:
         known = reference_values(problem, columns)
         if whole and len(known) < len(problem.fields):
             pytest.skip(f"{type(problem).__name__} has a solution for {', '.join(known)} only")
+        if any(function.true is None for function in problem.functions().values()):
+            pytest.skip(f"{type(problem).__name__} has a function that is not known")
         return problem
 
     def _inside(self, problem: Problem, count: int) -> PointArray:
@@ -171,7 +173,8 @@ class ProblemChecks:
 
             plan, _ = trace_partials(problem, expression, points, ansatz=False)
             table = _partials_of(solution, points, plan)
-            fields = dict(zip(problem.fields, output_jets(table, plan), strict=True))
+            names = (*problem.fields, *problem.functions())
+            fields = dict(zip(names, output_jets(table, plan), strict=True))
             residuals = expression(fields, coordinate_jets(problem.domain.names, points))
             size = 1 + table.abs().max()
             found |= {f"{name}: {key}": (r, size) for key, r in residuals.items()}
@@ -195,21 +198,23 @@ def _border(domain: Domain) -> PointArray:
 
 
 class _Solution(nn.Module):
-    """The solution as a module, so that the reference engine can differentiate it."""
+    """The solution and the true functions as a module, so that an engine can differentiate it."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
         self.problem = problem
 
     def forward(self, x: Tensor) -> Tensor:
-        """Solution at points of shape (N, dimensions), shape (N, fields)."""
+        """Solution and true functions at points of shape (N, dimensions), shape (N, fields)."""
         columns = dict(zip(self.problem.domain.names, x.unbind(1), strict=True))
         values = self.problem.call("solution", columns)
         if isinstance(values, Tensor):
             values = (values,)
         elif isinstance(values, dict):
             values = [values[field] for field in self.problem.fields]
-        return torch.stack(list(values), dim=1)
+        known = self.problem.functions().values()
+        true = [function.true_values(self.problem, columns) for function in known]
+        return torch.stack([*values, *(column for column in true if column is not None)], dim=1)
 
 
 def _partials_of(solution: Callable[..., Any], points: Tensor, plan: Plan) -> Tensor:

@@ -64,6 +64,7 @@ def _facts(cls: type[Problem]) -> dict[str, Any]:
         "domain": str(cls.domain),
         "settings": {key: setting.default for key, setting in cls.settings().items()},
         "learned": learned,
+        "functions": {name: f.learning for name, f in cls.functions().items()},
         "about": inspect.cleandoc(cls.__doc__ or ""),
     }
 
@@ -84,6 +85,8 @@ def _describe(name: str, as_json: bool) -> None:
             "solution": "known" if problem.has("solution") else "not known",
         }
     )
+    for key, function in cls.functions().items():
+        print_pairs({key: function.learning})
     rows = []
     for key, setting in cls.settings().items():
         words = ""

@@ -18,14 +18,14 @@ from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.core.errors import OutsideDomainWarning, RunError
 from pinnsig.core.paths import user_path
 from pinnsig.model import SlabModel
-from pinnsig.model.evaluation import compare
+from pinnsig.model.evaluation import compare, compare_functions
 from pinnsig.objective import Objective
 from pinnsig.plots import epochs_figure, save_figure
 from pinnsig.problem import INTERIOR
 from pinnsig.run.building import build
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.figures import draw_figures, draw_initial_activations
-from pinnsig.run.judging import judge_residuals
+from pinnsig.run.judging import judge_residuals, noise_uncertainty
 from pinnsig.run.loading import TrainedModel, load
 from pinnsig.run.points import first_sites
 from pinnsig.sweeps import SweepDirectory
@@ -71,9 +71,17 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     )
     start = build(settings, cls).model  # the seed gives the first weights again
     sites = first_sites(directory, settings, start.problem)
-    objective = Objective(trained.model, "auto", sites)
+    objective = Objective(trained.model.double(), "auto", sites)
     residuals = judge_residuals(objective, {}, settings.seed)
-    paths = draw_figures(directory, compare(trained.model), residuals, objective)
+    learned = bool(trained.model.start or trained.model.problem.functions())
+    paths = draw_figures(
+        directory,
+        compare(trained.model),
+        residuals,
+        objective,
+        functions=compare_functions(trained.model),
+        uncertainty=noise_uncertainty(objective) if learned else None,
+    )
     points = torch.as_tensor(sites[INTERIOR].points).to(next(start.parameters()))
     for path in [*paths, *draw_initial_activations(directory, start, points)]:
         click.echo(path)

@@ -17,7 +17,7 @@ from pinnsig.sweeps.overview import is_overview, overview, progress_so_far
 
 ROW = ("run", "problem", "act", "init", "loss", "error", "stop", "date")
 OF_SWEEPS = (*RESULTS, "run")
-COEFFICIENT = ("value", "start", "true", "error", "estimated")
+COEFFICIENT = ("value", "start", "true", "error", "estimated", "standard_error", "interval")
 
 
 @click.command()
@@ -42,8 +42,10 @@ def print_coefficients(coefficients: Mapping[str, Any]) -> None:
     rows = []
     for name, learned in coefficients.items():
         known = learned if isinstance(learned, dict) else {"value": learned}
+        if known.get("interval"):
+            known = {**known, "interval": " to ".join(number(end) for end in known["interval"])}
         rows.append((name, *(known.get(key) for key in COEFFICIENT)))
-    head = ("learned", *COEFFICIENT[:-1], "estimated error")
+    head = ("learned", *COEFFICIENT[:4], "estimated error", "standard error", "95 % interval")
     kept = [i for i in range(len(head)) if i < 3 or any(row[i] is not None for row in rows)]
     print_table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
@@ -95,12 +97,17 @@ def _show_run(run: RunDirectory, as_json: bool) -> None:
 
 
 def _print_errors(result: dict[str, Any]) -> None:
-    """Errors by field of a system, and what the residuals are at independent points."""
-    fields = result.get("errors", {}).get("fields", {})
-    if len(fields) > 1:
+    """Errors by field and function, what there is of intervals, and independent residuals."""
+    found = result.get("errors", {})
+    fields, functions = found.get("fields", {}), found.get("functions", {})
+    if len(fields) > 1 or functions:
         click.echo()
         head = ("field", "relative_l2", "max_error", "estimated")
-        print_table(head, [(name, *(own.get(k) for k in head[1:])) for name, own in fields.items()])
+        every = {**fields, **functions}.items()
+        print_table(head, [(name, *(own.get(k) for k in head[1:])) for name, own in every])
+    reason = (result.get("uncertainty") or {}).get("reason")
+    if reason:
+        click.echo(f"\nno confidence intervals: {reason}")
     terms = (result.get("independent") or {}).get("terms", {})
     if terms:
         click.echo()

@@ -153,6 +153,61 @@ def compare(
     }
 
 
+def compare_functions(model: Model) -> dict[str, Comparison]:
+    """Return every unknown function of a model beside its true values, where they are known.
+
+    Each is on a regular grid over its own coordinates, or at scattered points where those are many.
+
+    Raises:
+        ProblemError: a true function fails, or has another shape than its points.
+    """
+    problem, found = model.problem, {}
+    for name, function in problem.functions().items():
+        scattered = len(function.of) not in POINTS
+        if scattered:
+            axes = {key: scattered_points(problem)[key] for key in function.of}
+        else:
+            points = POINTS[max(len(function.of), 2)]
+            axes = {key: _axis(problem, key, points) for key in function.of}
+        mesh = list(axes.values()) if scattered else np.meshgrid(*axes.values(), indexing="ij")
+        columns = {
+            key: torch.from_numpy(values.ravel()) for key, values in zip(axes, mesh, strict=True)
+        }
+        values = model.predict(columns, (name,))[name].double().cpu().numpy()
+        true = true_function(problem, name, columns)
+        shape = mesh[0].shape
+        found[name] = Comparison(
+            name,
+            axes,
+            values.reshape(shape),
+            None if true is None else true.numpy().reshape(shape),
+            scattered,
+        )
+    return found
+
+
+def true_function(problem: Problem, name: str, columns: Mapping[str, Column]) -> Column | None:
+    """Return the true values of an unknown function at float64 points, if they are known.
+
+    Raises:
+        ProblemError: see `Function.true_values`.
+    """
+    exact = at_true_values(problem)
+    with torch.no_grad():
+        return guarded(
+            problem,
+            f"the true {name}",
+            lambda: problem.functions()[name].true_values(exact, columns),
+        )
+
+
+def at_true_values(problem: Problem) -> Problem:
+    """Return the problem with its learned coefficients' true values, NaN where not known."""
+    known = problem.true_values().items()
+    true = {name: math.nan if value is None else value for name, value in known}
+    return problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
+
+
 def reference_values(problem: Problem, columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the problem's solution at float64 points, by the fields that have one.
 
@@ -165,13 +220,11 @@ def reference_values(problem: Problem, columns: Mapping[str, Column]) -> dict[st
     """
     if not problem.has("solution"):
         return {}
-    known = problem.true_values().items()
-    true = {name: math.nan if value is None else value for name, value in known}
-    exact = problem.bound({n: torch.tensor(c, dtype=torch.float64) for n, c in true.items()})
+    exact = at_true_values(problem)
     own = {name: column.clone() for name, column in columns.items()}
     with torch.no_grad():
         found = guarded(problem, "solution", lambda: exact.call("solution", own))
-    unknown = any(math.isnan(value) for value in true.values())
+    unknown = any(value is None for value in problem.true_values().values())
     what = f"{type(problem).__name__}.solution"
     shape = next(iter(columns.values())).shape
     checked: dict[str, Column] = {}

@@ -25,20 +25,28 @@ Expression = Callable[[Fields, Fields], Any]
 def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict[str, Jet]:
     """The problem's fields: the raw outputs themselves, or what its ansatz makes of them.
 
+    Its unknown functions follow, by their names.
+
     Raises:
         ProblemError: the ansatz does not give one jet per field.
     """
+    pairs = zip(problem.outputs, outputs, strict=True)
+    named = {name: rescaled(problem, name, jet) for name, jet in pairs}
+    known = problem.functions().items()
+    functions = {key: function.value(named.pop(key)) for key, function in known}
+    return {**_own_fields(problem, named, functions, coordinates), **functions}
+
+
+def _own_fields(
+    problem: Problem, raw: Fields, functions: Fields, coordinates: Fields
+) -> dict[str, Jet]:
+    """The fields alone, from what they are made of, and what else an ansatz may read."""
     if "fields" in problem.hard_names:
-        raw = dict(zip(problem.fields, outputs, strict=True))
         return hard_fields(problem.domain, problem.bound_conditions(), raw, coordinates)
     name = problem.ansatz_name
-    if problem.output_scales:
-        named = zip(problem.outputs, outputs, strict=True)
-        outputs = [_rescaled(jet, problem.output_scales.get(output)) for output, jet in named]
     if name is None:
-        return dict(zip(problem.fields, outputs, strict=True))
-    raw = dict(zip(problem.outputs, outputs, strict=True))
-    found = problem.call(name, {**raw, **coordinates})
+        return dict(raw)
+    found = problem.call(name, {**raw, **functions, **coordinates})
     if isinstance(found, dict):
         if set(found) != set(problem.fields):
             called = getattr(getattr(problem, name), "__name__", name)  # a hard one may stand in
@@ -63,20 +71,43 @@ def fields_of(problem: Problem, outputs: list[Jet], coordinates: Fields) -> dict
     return dict(zip(problem.fields, found, strict=True))
 
 
-def _rescaled(output: Jet, scale: tuple[float, float] | None) -> Jet:
-    if scale is None:
+def rescaled(problem: Problem, name: str, output: Any) -> Any:
+    """Return a raw output as the problem's scales have it: middle + size * the network's."""
+    if name not in problem.output_scales:
         return output
-    middle, size = scale
+    middle, size = problem.output_scales[name]
     return output * size + middle if middle else output * size
 
 
 def features_of(problem: Problem) -> Features | None:
-    """The problem's own network inputs, or scaled coordinates; None for plain ones."""
+    """The problem's own network inputs, or scaled coordinates; None for plain ones.
+
+    What unknown functions depend on follows, always scaled.
+    """
+    own, names = _own_features(problem), function_coordinates(problem)
+    if not names:
+        return own
+    beside = _scaled(problem.domain, names)
+
+    def features(coordinates: Mapping[str, Any]) -> list[Any]:
+        first = list(coordinates.values()) if own is None else own(coordinates)
+        return [*first, *beside(coordinates)]
+
+    return features
+
+
+def function_coordinates(problem: Problem) -> tuple[str, ...]:
+    """Return the coordinates that unknown functions depend on, in the domain's order."""
+    read = {name for function in problem.functions().values() for name in function.of}
+    return tuple(name for name in problem.domain.names if name in read)
+
+
+def _own_features(problem: Problem) -> Features | None:
     if "features" in problem.hard_names:
         conditions = problem.bound_conditions()
         return lambda at: hard_features(problem.domain, conditions, at, problem.scaled_inputs)
     if not problem.has("features"):
-        return _scaled(problem.domain) if problem.scaled_inputs else None
+        return _scaled(problem.domain, problem.domain.names) if problem.scaled_inputs else None
 
     def features(coordinates: Mapping[str, Any]) -> list[Any]:
         found = guarded(problem, "features", lambda: problem.call("features", coordinates))
@@ -85,14 +116,13 @@ def features_of(problem: Problem) -> Features | None:
     return features
 
 
-def _scaled(domain: Domain) -> Features:
-    """Every coordinate on [-1, 1]."""
-
-    return lambda at: [scaled(domain, name, at[name]) for name in domain.names]
+def _scaled(domain: Domain, names: tuple[str, ...]) -> Features:
+    """Coordinates on [-1, 1]."""
+    return lambda at: [scaled(domain, name, at[name]) for name in names]
 
 
 def input_count(problem: Problem) -> int:
-    """How many inputs the problem's network has.
+    """How many inputs the problem's network has, those of its unknown functions among them.
 
     Raises:
         ProblemError: its features fail.
@@ -165,7 +195,7 @@ def trace_partials(
         if ansatz:
             fields = fields_of(problem, [leaf() for _ in problem.outputs], coordinates)
         else:
-            fields = {name: leaf() for name in problem.fields}
+            fields = {name: leaf() for name in (*problem.fields, *problem.functions())}
         return expression(fields, coordinates)
 
     with torch.no_grad():

@@ -1,7 +1,7 @@
 """`Model`: a problem, the network that approximates its solution, and its learned coefficients."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pinnsig.core.errors import OutsideDomainWarning, ProblemError
 from pinnsig.core.gradients import own_gradients
-from pinnsig.core.names import parse_quantity
+from pinnsig.core.names import Alpha, parse_quantity
 from pinnsig.core.types import FieldValues, Inputs, Points, Scalar
 from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
 from pinnsig.model.fields import fields_at, fields_from, network_inputs, trace_partials
@@ -94,13 +94,13 @@ class Model(nn.Module):
     def predict(
         self, coordinates: Mapping[str, Any], quantities: tuple[str, ...] = ()
     ) -> dict[str, Tensor]:
-        """Fields and partials at given points.
+        """Fields, unknown functions and partials at given points.
 
         Points outside the domain are answered, with a warning (`OutsideDomainWarning`).
 
         Args:
             coordinates: for every coordinate of the domain a number, or an array or tensor, of
-                shapes that broadcast.
+                shapes that broadcast; for functions alone, those that they depend on will do.
             quantities: what to give, such as "u", "u.x" or "u.xt"; none means all fields.
 
         Returns:
@@ -113,9 +113,10 @@ class Model(nn.Module):
             DerivativeError: a quantity names no field or partial.
         """
         domain, fields = self.problem.domain, self.problem.fields
-        columns = broadcast(domain.names, coordinates)
+        known = (*fields, *self.problem.functions())
+        wanted = {q: parse_quantity(q, known, domain.names) for q in quantities or fields}
+        columns = broadcast(domain.names, {**self._unread(wanted.values()), **coordinates})
         shape = columns[0].shape
-        wanted = {q: parse_quantity(q, fields, domain.names) for q in quantities or fields}
         places = np.stack([column.ravel() for column in columns], axis=1)
         outside = domain.describe_outside(places)
         if outside:
@@ -133,6 +134,16 @@ class Model(nn.Module):
             return {q: values.reshape(shape) for q, values in empty.items()}
         found = expression(*self.fields(choose_engine("auto", self.network), points, plan))
         return {q: values.reshape(shape) for q, values in found.items()}
+
+    def _unread(self, wanted: Iterable[tuple[str, Alpha]]) -> dict[str, float]:
+        """Coordinates that none of some quantities depends on, each with one of its values."""
+        domain, functions = self.problem.domain, self.problem.functions()
+        read = {
+            name
+            for quantity, _ in wanted
+            for name in (functions[quantity].of if quantity in functions else domain.names)
+        }
+        return {name: domain.interval(name)[0] for name in domain.names if name not in read}
 
 
 def broadcast(names: tuple[str, ...], given: Mapping[str, Any]) -> list[NDArray[np.float64]]:

@@ -18,6 +18,7 @@ from pinnsig.networks.registry import (
     usual_settings,
 )
 from pinnsig.networks.resnet import ResNet
+from pinnsig.networks.side_by_side import SideBySide, main_inputs, main_network
 from pinnsig.networks.siren import Siren
 from pinnsig.networks.stand_ins import CompositionError
 
@@ -35,10 +36,13 @@ __all__ = [
     "NetworkSpec",
     "PirateNet",
     "ResNet",
+    "SideBySide",
     "Siren",
     "Stack",
     "Structure",
     "compose",
+    "main_inputs",
+    "main_network",
     "network_options",
     "parse_network",
     "register_network",

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,14 +27,14 @@ FEW = Counts(4, 64, 64)
 
 
 def check_learned(objective: Objective) -> None:
-    """Refuse a learned coefficient that training could not move, wholly or in part.
+    """Refuse what is learned and training could not move, wholly or in part.
 
     Gradients in it are compared with differences between problems that are made anew, so that
     whatever reads its value as a plain number is found, wherever it stands.
 
     Raises:
         ProblemError: no term depends on a coefficient, or code reads it as a number, or the domain,
-            points or data depend on it.
+            points or data depend on it; or no term reads an unknown function.
     """
     model = objective.model
     weights = dict(zip(objective.term_names, objective.given_weights, strict=True))
@@ -55,6 +55,10 @@ def check_learned(objective: Objective) -> None:
         _check_places(model.problem, name, values[0][1], values[1][1])
         if not uses:
             raise ProblemError(f"{name} is learned, but no term depends on it")
+    read = {name for block in blocks for name in _functions_read(model.problem, block)}
+    for name in model.problem.functions():
+        if name not in read:
+            raise ProblemError(f"the function {name} is unknown, but no term depends on it")
 
 
 def _around(bijection: Bijection, place: float) -> list[float]:
@@ -108,6 +112,31 @@ def _made(problem: Problem, name: str, value: float) -> Problem:
     made.hard, made.scaled_inputs = problem.hard, problem.scaled_inputs
     made.output_scales = problem.output_scales
     return made
+
+
+def _functions_read(problem: Problem, block: Block) -> Iterator[str]:
+    """The unknown functions that a block's residuals depend on."""
+    known = list(problem.functions())
+    if not known:
+        return
+    learned = {
+        name: torch.tensor(getattr(problem, name), dtype=torch.float64)
+        for name in problem.learned()
+    }
+    bound = problem.bound(learned)
+    points = block.points[: POINTS * block.stride].cpu().double()
+    extra = {key: column[: len(points)].cpu().double() for key, column in block.extra.items()}
+    random = torch.Generator().manual_seed(0)
+    shape = len(block.plan), len(points), len(problem.outputs)
+    table = torch.rand(shape, generator=random, dtype=torch.float64).requires_grad_()
+    with torch.enable_grad():
+        fields, at = fields_from(bound, table, points, block.plan)
+        for residual in BoundTerms.of(bound).residuals[block.name](fields, at, extra).values():
+            if residual.requires_grad:
+                (found,) = torch.autograd.grad(residual.sum(), table, retain_graph=True)
+                for name, column in zip(known, found[..., -len(known) :].unbind(2), strict=True):
+                    if column.any():
+                        yield name
 
 
 def _sum(problem: Problem, block: Block, name: str, value: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from pinnsig.plots.epochs import epochs_figure
 from pinnsig.plots.health import health_figure
 from pinnsig.plots.history import loss_figure
 from pinnsig.plots.panels import Curve, Curves, Map, histograms_figure, panels_figure
+from pinnsig.plots.profiles import profiles_figure
 from pinnsig.plots.residual import residual_figure
 from pinnsig.plots.slices import slices_figure
 from pinnsig.plots.solution import solution_figure
@@ -31,6 +32,7 @@ __all__ = [
     "histograms_figure",
     "loss_figure",
     "panels_figure",
+    "profiles_figure",
     "residual_figure",
     "save_figure",
     "slices_figure",

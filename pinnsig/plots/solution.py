@@ -32,7 +32,10 @@ ABSOLUTE_ERROR = "absolute error"
 
 @styled
 def solution_figure(
-    comparison: Comparison, title: str = "", measured: Measured | None = None
+    comparison: Comparison,
+    title: str = "",
+    measured: Measured | None = None,
+    band: tuple[Array, Array] | None = None,
 ) -> Figure:
     """Return the prediction beside the reference and the absolute error, if there is a reference.
 
@@ -44,9 +47,10 @@ def solution_figure(
         comparison: the field to draw.
         title: above all.
         measured: points, shape (N, dimensions), and values there, shape (N,).
+        band: the ends of a 95 % interval at every grid point, for curves.
     """
     if len(comparison.axes) == 1:
-        return _curves(comparison, title, measured)
+        return _curves(comparison, title, measured, band)
     return _maps(comparison, title, measured)
 
 
@@ -64,7 +68,12 @@ def draw_curves(axis: Axes, x: Array, prediction: Array, reference: Array | None
     axis.grid(True)
 
 
-def _curves(comparison: Comparison, title: str, measured: Measured | None) -> Figure:
+def _curves(
+    comparison: Comparison,
+    title: str,
+    measured: Measured | None,
+    band: tuple[Array, Array] | None,
+) -> Figure:
     ((name, x),) = comparison.axes.items()
     error = comparison.error
     figure = new_figure(6.4, 3.6 if error is None else 5.4, title)
@@ -75,14 +84,33 @@ def _curves(comparison: Comparison, title: str, measured: Measured | None) -> Fi
         bottom.plot(x, finite(error), **ERROR)
         log_axis(bottom, [error])
         bottom.set_ylabel(ABSOLUTE_ERROR)
-    draw_curves(top, x, comparison.prediction, comparison.reference)
+    shown = comparison.prediction, comparison.reference
+    if band is not None:
+        known = [finite(values) for values in shown if values is not None]
+        low, high = (finite(end) for end in band)
+        top.fill_between(x, low, high, color=PREDICTION["color"], alpha=0.2, linewidth=0,
+                         label="95 % interval")  # fmt: skip
+        _hold(top, np.concatenate(known), np.concatenate([low, high]))
+    draw_curves(top, x, *shown)
     if measured is not None:
         points, values = measured
         top.plot(points[:, 0], values, "o", label="data", **DATA)
     top.set_ylabel(symbol(comparison.field), style="italic")
-    figure.legend(*top.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    handles = top.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=len(handles[0]))
     bottom.set_xlabel(symbol(name), style="italic")
     return figure
+
+
+def _hold(axis: Axes, values: Array, ends: Array) -> None:
+    """Keep curves in sight where a band goes far beyond them."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 1.5 * max(high - low, 0.1 * max(abs(low), abs(high)))
+    if room > 0:
+        low, high = (max(low - room, float(np.nanmin([*ends, low]))),
+                     min(high + room, float(np.nanmax([*ends, high]))))  # fmt: skip
+        space = 0.05 * (high - low)
+        axis.set_ylim(low - space, high + space)
 
 
 def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figure:

@@ -18,6 +18,7 @@ from pinnsig.problem.base import Problem
 from pinnsig.problem.boundary import On
 from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import INTERIOR, Condition, Sites
+from pinnsig.problem.functions import Function
 from pinnsig.problem.hard import hard_features, hard_fields
 from pinnsig.problem.harmonic import (
     HarmonicReference,
@@ -59,6 +60,7 @@ __all__ = [
     "Domain",
     "Ellipse",
     "Face",
+    "Function",
     "HarmonicReference",
     "Initial",
     "Integral",

@@ -16,6 +16,7 @@ from pinnsig.problem.binding import call_by_name, parameter_names
 from pinnsig.problem.coefficients import Coefficient, Setting
 from pinnsig.problem.condition import GROUPS, INTERIOR, Condition, Sites
 from pinnsig.problem.definition import check_definition
+from pinnsig.problem.functions import Function
 from pinnsig.problem.given_points import GivenPoints
 from pinnsig.problem.slab import Joint, Slab
 
@@ -25,8 +26,9 @@ class Problem:
 
     A subclass sets `domain`, writes `residual`, and usually `conditions`; `solution`, `ansatz`
     and `features` are optional. The methods' parameters are found by their names: fields (u) and
-    coordinates (x, t), in any order, those that are needed. Every one of them behaves as a tensor
-    of shape (N,); fields give partial derivatives as attributes (u.t, u.xx, u.xt).
+    coordinates (x, t), in any order, those that are needed; unknown functions are among them as
+    fields are. Every one of them behaves as a tensor of shape (N,); fields give partial derivatives
+    as attributes (u.t, u.xx, u.xt).
 
     The methods compute a value at each point from that point alone, and remember nothing: points
     are dealt out to threads, in chunks. Each thread evaluates the residual, ansatz and features of
@@ -89,6 +91,12 @@ class Problem:
         """The coefficients that training has to find."""
         known = cls.settings().items()
         return {name: c for name, c in known if isinstance(c, Coefficient) and c.learn}
+
+    @classmethod
+    def functions(cls) -> dict[str, Function]:
+        """The unknown functions that training has to find, by name."""
+        found = inspect.getmembers_static(cls, lambda member: isinstance(member, Function))
+        return dict(found)
 
     def true_values(self) -> dict[str, float | None]:
         """The true value of every learned coefficient; None where it is not known.
@@ -154,21 +162,25 @@ class Problem:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the raw network outputs: the ansatz's own parameters, or the fields.
+        """Names of the raw network outputs: those that fields are made of, then the functions.
+
+        Of an ansatz they are its own parameters.
 
         Raises:
             ProblemError: the ansatz has no such parameter.
         """
+        functions = tuple(self.functions())
         if self.ansatz_name is None:
-            return self.fields
+            return (*self.fields, *functions)
         names = parameter_names(getattr(self, self.ansatz_name))
-        outputs = tuple(name for name in names if name not in self.domain.names)
+        known = (*self.domain.names, *functions)
+        outputs = tuple(name for name in names if name not in known)
         if not outputs:
             raise ProblemError(
                 f"{type(self).__name__}.{self.ansatz_name} names no output of the network: write "
                 f"{self.ansatz_name}(self, n, {', '.join(self.domain.names)})"
             )
-        return outputs
+        return (*outputs, *functions)
 
     def own_collocation(self) -> Sites | None:
         """Return the points of `collocation_points`; None where they are drawn.
@@ -200,7 +212,10 @@ class Problem:
         if self.time_slab is not None:
             conditions = self.time_slab.conditions(conditions, str(self.domain.time))
         settings = {name: getattr(self, name) for name in self.settings()}
-        return [condition.bound(self.domain, settings) for condition in conditions]
+        bound = [condition.bound(self.domain, settings) for condition in conditions]
+        for condition in bound:
+            condition.functions = tuple(self.functions())
+        return bound
 
     @cached_property
     def hard_names(self) -> tuple[str, ...]:

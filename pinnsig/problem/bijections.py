@@ -3,6 +3,7 @@
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -73,6 +74,22 @@ class Bijection:
         low, high = self.range(theta.dtype)
         held = value.detach().clamp(low, high)
         return torch.where(held == value, value, held + (value - value.detach()))
+
+    def smooth(self, theta: Any) -> Any:
+        """Return the same value of whatever has partials of its own, such as a jet.
+
+        It is one formula throughout: near a limit it has fewer digits than `value`, and rounding
+        may bring it to the limit.
+        """
+        if not self.limited:
+            return self.start + self.scale * theta
+        t = (self.scale / self.room) * theta
+        if math.isinf(self.upper):
+            return self.lower + self.below * torch.exp(t)
+        if math.isinf(self.lower):
+            return self.upper - self.above * torch.exp(-t)
+        odds = math.log(self.below / self.above)
+        return self.lower + (self.upper - self.lower) * torch.sigmoid(t + odds)
 
     def theta(self, value: float) -> float:
         """Return the parameter of a value.

@@ -65,14 +65,9 @@ class Coefficient(Setting):
         true: float | str | Callable[..., float] | None = None,
     ) -> None:
         self.name = "a coefficient"  # until it has one
-        limits = {"above": above, "minimum": minimum, "maximum": maximum}
-        for name, limit in limits.items():
-            if limit is not None and math.isnan(_number(name, limit)):
-                raise ProblemError(f"a coefficient's limit {name} = {limit} is no number")
         self.above, self.minimum, self.maximum = above, minimum, maximum
         self.learn = learn
-        lower = max((limit for limit in (above, minimum) if limit is not None), default=-math.inf)
-        self.limits = lower, math.inf if maximum is None else maximum
+        self.limits = limits_of(above, minimum, maximum)
         if self.limits[0] > self.limits[1] or (learn and self.limits[0] == self.limits[1]):
             low, high = self.limits
             raise ProblemError(f"nothing lies between a coefficient's limits {low:g} and {high:g}")
@@ -139,6 +134,22 @@ class Coefficient(Setting):
                 must = f"it must be {words} {limit:g}"
                 raise ProblemError(f"{what}{number:g} cannot be: {must}")
         return number
+
+
+def limits_of(
+    above: float | None, minimum: float | None, maximum: float | None
+) -> tuple[float, float]:
+    """Return the lower and the upper limit, infinite where there is none.
+
+    Raises:
+        ProblemError: one is no number.
+    """
+    limits = {"above": above, "minimum": minimum, "maximum": maximum}
+    for name, limit in limits.items():
+        if limit is not None and math.isnan(_number(name, limit)):
+            raise ProblemError(f"a coefficient's limit {name} = {limit} is no number")
+    lower = max((limit for limit in (above, minimum) if limit is not None), default=-math.inf)
+    return lower, math.inf if maximum is None else maximum
 
 
 def _number(name: str, value: Any) -> float:

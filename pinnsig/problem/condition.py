@@ -83,6 +83,7 @@ class Condition(ABC):
         outside: whether its points may lie outside the domain.
         name: its term's name in the loss; None means its group's.
         settings: the problem's coefficients and choices by name, once it is `bound`.
+        functions: names of the problem's unknown functions then, which stand among the fields.
     """
 
     group: str
@@ -92,6 +93,7 @@ class Condition(ABC):
     makes_features: ClassVar[bool] = False
     outside: bool = False
     settings: Mapping[str, Any] = MappingProxyType({})
+    functions: tuple[str, ...] = ()
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and (not isinstance(name, str) or not name.strip() or "=" in name):

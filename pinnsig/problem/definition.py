@@ -6,6 +6,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.names import check_names
 from pinnsig.geometry import Domain
 from pinnsig.problem.coefficients import Setting
+from pinnsig.problem.functions import Function
 
 WRITTEN = (
     "domain", "fields", "hard", "scaled_inputs", "residual", "conditions", "collocation_points",
@@ -52,7 +53,20 @@ def _check(cls: type, base: type) -> None:
         if not isinstance(getattr(cls, name), bool):
             raise ProblemError(f"{name} must be True or False, not {getattr(cls, name)!r:.60}")
     others = [name for name, value in own.items() if isinstance(value, Setting)]
-    check_names(fields, domain.names, others)
+    functions = {name: value for name, value in own.items() if isinstance(value, Function)}
+    check_names((*fields, *functions), domain.names, others)
+    for name, function in functions.items():
+        if function.given not in (None, name):
+            raise ProblemError(
+                f"{name} = Function({function.given!r}) has two names: write "
+                f"Function({name!r}, ...)"
+            )
+        unknown = next((axis for axis in function.of if axis not in domain.names), None)
+        if unknown is not None:
+            raise ProblemError(
+                f"the function {name} is of {unknown!r}, which is no coordinate: they are "
+                f"{', '.join(domain.names)}"
+            )
 
 
 def _example(method: str) -> str:

@@ -84,7 +84,8 @@ class Periodic(Condition):
                 f"Periodic {self.on}: {unknown!r} is no field: the problem has {', '.join(fields)}"
             )
         found = {}
-        for name in self.fields or fields:
+        every = (name for name in fields if name not in self.functions)
+        for name in self.fields or every:
             field = fields[name]
             for order in self.orders:
                 values = (getattr(field, self.on * order) if order else field).value

@@ -129,7 +129,7 @@ def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
 
     Raises:
         ProblemError: the problem has no time, no shape that is cut, a condition that does not stay
-            within a slab, or learned coefficients; or times out of order.
+            within a slab, or something learned; or times out of order.
     """
     name, domain = type(problem).__name__, problem.domain
     time = domain.time
@@ -138,9 +138,10 @@ def slab_ends(problem: Any, given: int | Sequence[float]) -> list[float]:
             f"{name} has no time to cut into slabs: its coordinates are {', '.join(domain.names)}"
         )
     _shortened(domain, *domain.interval(time))  # refused where it cannot be
-    if problem.learned():
+    learned = [*problem.learned(), *problem.functions()]
+    if learned:
         raise ProblemError(
-            f"{name} learns {', '.join(problem.learned())}: each slab would find another value; "
+            f"{name} learns {', '.join(learned)}: each slab would find another value; "
             "leave slabs out"
         )
     _check_conditions(problem, time)

@@ -17,11 +17,18 @@ from pinnsig.core.memory import in_words
 from pinnsig.core.registry import suggestion
 from pinnsig.initializers import Initializer, initializer_from
 from pinnsig.model import Model
-from pinnsig.model.fields import guarded, input_count
+from pinnsig.model.fields import function_coordinates, guarded, input_count
 from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
 from pinnsig.problem import Joint, Problem, Sites, Slab, problem_class, restricted
-from pinnsig.run.networks import Own, is_drawn, make_network, network_notices, signal_depth
+from pinnsig.run.networks import (
+    Own,
+    add_functions,
+    is_drawn,
+    make_network,
+    network_notices,
+    signal_depth,
+)
 from pinnsig.run.scaling import Scaling, far_from_order_one, find_scaling
 from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
 from pinnsig.sampling import Counts, draw_sites
@@ -87,10 +94,13 @@ def build(
     notices = [*_resolution_notices(settings, made), *_condition_notices(made)]
     notices += scaling.notices
     initializer = build_initializer(settings)
-    sizes = input_count(made), len(made.outputs)
-    module = make_network(settings, *sizes, activation, initializer, network)
+    inputs = input_count(made) - len(function_coordinates(made))
+    outputs = len(made.outputs) - len(made.functions())
+    module = make_network(settings, inputs, outputs, activation, initializer, network)
     if isinstance(module, Network):
         activation = module.activation
+    notices += network_notices(module, inputs)
+    module = add_functions(module, made, settings, activation, initializer)
     settings = replace(
         settings,
         init=initializer.spec,
@@ -98,7 +108,6 @@ def build(
         normalize=made.scaled_inputs,
         scaling=scaling.as_setting(),
     )
-    notices += network_notices(module, sizes[0])
     notices += [*learning_rate_notices(settings.lr, activation), *_dense_notices(settings)]
     model = Model(made, module)
     return RunComponents(settings, made, activation, initializer, model, tuple(notices))

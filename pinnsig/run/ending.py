@@ -12,7 +12,7 @@ import numpy as np
 
 from pinnsig.core.errors import RunError, TrainingError, one_line
 from pinnsig.core.memory import in_words
-from pinnsig.model.evaluation import Comparison, compare
+from pinnsig.model.evaluation import Comparison, compare, compare_functions
 from pinnsig.objective import Objective
 from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callbacks
@@ -57,7 +57,7 @@ class Ending:
         self.save_weights("last", outcome)
         self.save_weights("best", outcome)
         with np.errstate(all="ignore"):  # numbers may be anything
-            data, comparisons, judgement = self._findings(outcome)
+            data, comparisons, functions, judgement = self._findings(outcome)
         data = {
             "run": str(self.directory.path), **data,
             "seconds": self.trainer.seconds, "resumed": self.resumed,
@@ -72,6 +72,8 @@ class Ending:
                     judgement.independent,
                     self.trainer.objective,
                     self.callbacks.noticed,
+                    functions=functions,
+                    uncertainty=judgement.uncertainty,
                 )
         if outcome.stop != INTERRUPTED and outcome.failure is None and not self.keep_checkpoint:
             self._trim()
@@ -88,8 +90,8 @@ class Ending:
 
     def _findings(
         self, outcome: Outcome
-    ) -> tuple[dict[str, Any], dict[str, Comparison], Judgement]:
-        """What the result says, the fields on a grid, and what the judge found."""
+    ) -> tuple[dict[str, Any], dict[str, Comparison], dict[str, Comparison], Judgement]:
+        """What the result says, fields and functions on grids, and what the judge found."""
         parts, objective = self.parts, self.trainer.objective
         failures: list[str] = []
 
@@ -108,11 +110,14 @@ class Ending:
             "the loss in float64", lambda: true_losses(objective, self.directory), known
         )
         comparisons = attempt("the solution on a grid", lambda: compare(parts.model), {})
+        functions = attempt("functions on a grid", lambda: compare_functions(parts.model), {})
         best = dict(zip(objective.term_names, losses["best"][1], strict=True))
         judgement = judge(objective, best, parts.settings.seed)
         judgement.failures += failures
-        data = result_data(parts, objective, outcome, comparisons, losses, self.at_start, judgement)
-        return data, comparisons, judgement
+        data = result_data(
+            parts, objective, outcome, comparisons, losses, self.at_start, judgement, functions
+        )
+        return data, comparisons, functions, judgement
 
     def _trim(self) -> None:
         try:

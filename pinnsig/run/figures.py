@@ -11,19 +11,20 @@ from torch import Tensor
 from pinnsig.core.errors import FigureError
 from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import Comparison
-from pinnsig.networks import Network
+from pinnsig.networks import Network, main_inputs, main_network
 from pinnsig.objective import Objective
 from pinnsig.plots import (
     activations_figure,
     coefficients_figure,
     loss_figure,
+    profiles_figure,
     residual_figure,
     save_figure,
     slices_figure,
     solution_figure,
 )
 from pinnsig.run.directory import RunDirectory
-from pinnsig.run.judging import Independent
+from pinnsig.run.judging import Independent, Uncertainty
 from pinnsig.run.planes import Measured, measurements, planes
 
 POINTS_PER_LAYER = 500
@@ -38,6 +39,8 @@ def draw_figures(
     objective: Objective | None = None,
     tell: Tell | None = None,
     model: Model | SlabModel | None = None,
+    functions: Mapping[str, Comparison] | None = None,
+    uncertainty: Uncertainty | None = None,
 ) -> list[Path]:
     """Draw losses, solution and slices of a run, residuals and what it learned.
 
@@ -48,6 +51,8 @@ def draw_figures(
         objective: whose model and data are drawn in full; None leaves figures at the grid's points.
         tell: told of each figure that cannot be drawn or written; None raises.
         model: what is drawn in full where there is no objective.
+        functions: every unknown function on a grid.
+        uncertainty: what noise in the data leaves unknown.
 
     Returns:
         The files.
@@ -79,6 +84,20 @@ def draw_figures(
         )
         if len(comparison.axes) > 1:  # the same curves else
             figures[f"slices{suffix}.png"] = lambda c=cuts[field]: slices_figure(c)
+    for name, comparison in (functions or {}).items():
+        if not comparison.scattered:
+            band = None if uncertainty is None else uncertainty.bands.get(name)
+            figures[f"function_{name}.png"] = lambda c=comparison, b=band: solution_figure(
+                c, band=b
+            )
+    if uncertainty is not None and uncertainty.profiles and objective is not None:
+        model = objective.model
+        figures["profiles.png"] = lambda: profiles_figure(
+            {n: (p.values, p.losses, p.quadratic) for n, p in uncertainty.profiles.items()},
+            model.coefficient_values(),
+            uncertainty.intervals,
+            model.problem.true_values(),
+        )
     if independent is not None:
         names = list(next(iter(comparisons.values())).axes)
         points, sizes = independent.points, independent.sizes
@@ -103,13 +122,14 @@ def draw_initial_activations(
     Raises:
         FigureError: see `draw_figures`.
     """
-    network = model.network
+    network = main_network(model.network)
     if not isinstance(network, Network):
         return []
 
     @torch.no_grad()
     def make() -> Figure:
-        states = network.states(network.embed(model.inputs(points[:POINTS_PER_LAYER])))
+        inputs = main_inputs(model.network, model.inputs(points[:POINTS_PER_LAYER]))
+        states = network.states(network.embed(inputs))
         layers = [x.double().cpu().numpy().ravel() for x in states]
         largest = max(float(np.abs(layer).max()) for layer in layers)
         # a sum of activations may leave their range

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from pinnsig.activations import Activation
 from pinnsig.core.devices import DTYPES
 from pinnsig.core.errors import PinnsigError, SettingsError, one_line
-from pinnsig.core.seeds import weight_generator
+from pinnsig.core.seeds import FUNCTIONS, weight_generator
 from pinnsig.initializers import Initializer
-from pinnsig.networks import OWN, Network, parse_network
+from pinnsig.model.fields import function_coordinates, input_count
+from pinnsig.networks import FFNN, OWN, Network, SideBySide, main_network, parse_network
+from pinnsig.problem import Problem
 from pinnsig.run.settings import Settings
 
 Own = nn.Module | Callable[..., nn.Module]
@@ -50,7 +52,7 @@ def make_network(
     initializer: Initializer,
     own: Own | None = None,
 ) -> nn.Module:
-    """Return a run's network, with the weights that it starts from.
+    """Return the network of a run's fields, with the weights that it starts from.
 
     An own one that has an `initialize` (`pinnsig.initializers.base.Initializable`) is filled by the
     initialiser; any other keeps its weights.
@@ -87,6 +89,42 @@ def make_network(
     return module
 
 
+def add_functions(
+    network: nn.Module,
+    problem: Problem,
+    settings: Settings,
+    activation: Activation,
+    initializer: Initializer,
+) -> nn.Module:
+    """Return a network with those of the problem's unknown functions beside it, all initialised.
+
+    Without unknown functions it is the network itself.
+
+    Args:
+        network: of the fields.
+        problem: with its functions.
+        settings: type, device and seed.
+        activation: of the functions' networks.
+        initializer: fills them.
+
+    Raises:
+        PinnsigError: the initialiser does not suit them.
+    """
+    functions = problem.functions().values()
+    if not functions:
+        return network
+    names = function_coordinates(problem)
+    inputs = input_count(problem)
+    own = inputs - len(names)
+    place: dict[str, Any] = {"dtype": DTYPES[settings.dtype], "device": settings.device}
+    parts = [FFNN(len(f.of), 1, f.depth, f.width, activation, **place) for f in functions]
+    columns = [[own + names.index(name) for name in f.of] for f in functions]
+    outputs = len(problem.outputs) - len(parts)
+    whole = SideBySide(network, parts, columns, (own, inputs), outputs)
+    initializer.fill(whole, weight_generator(settings.seed, FUNCTIONS))
+    return whole
+
+
 def network_notices(network: nn.Module, inputs: int) -> list[str]:
     """Return a line where an own network's second partials are 0 everywhere, as with ReLU."""
     if isinstance(network, Network) or not _is_piecewise_linear(network, inputs):
@@ -113,12 +151,13 @@ def _is_piecewise_linear(network: nn.Module, inputs: int) -> bool:
 
 def is_drawn(network: nn.Module) -> bool:
     """Return whether an initialiser fills a network; else its weights are its own."""
-    return callable(getattr(network, "initialize", None))
+    return callable(getattr(main_network(network), "initialize", None))
 
 
 def signal_depth(network: nn.Module, otherwise: int) -> int:
     """Return the depth that a network is initialised for."""
-    return network.signal_depth if isinstance(network, Network) else otherwise
+    main = main_network(network)
+    return main.signal_depth if isinstance(main, Network) else otherwise
 
 
 def _name(network: Own) -> str:

@@ -12,7 +12,13 @@ from pinnsig.model.evaluation import Comparison, max_error, relative_l2
 from pinnsig.objective import Objective
 from pinnsig.run.building import RunComponents
 from pinnsig.run.directory import WEIGHTS, RunDirectory
-from pinnsig.run.judging import Estimate, Judgement, suspicions
+from pinnsig.run.judging import (
+    Estimate,
+    Judgement,
+    describe_functions,
+    function_suspicions,
+    suspicions,
+)
 from pinnsig.run.networks import is_drawn
 from pinnsig.training import Outcome
 
@@ -66,23 +72,30 @@ def _loss_of(
 
 
 def errors(
-    comparisons: Mapping[str, Comparison], estimate: Estimate | None
+    comparisons: Mapping[str, Comparison],
+    functions: Mapping[str, Comparison],
+    estimate: Estimate | None,
 ) -> dict[str, dict[str, Any]]:
-    """Return errors against the reference and as estimated, in all and by field."""
+    """Return errors against the reference and as estimated, in all, by field and by function.
+
+    Those in all are the fields'.
+    """
+
+    def single(name: str, comparison: Comparison) -> dict[str, Any]:
+        return {
+            "relative_l2": comparison.relative_l2,
+            "max_error": comparison.max_error,
+            "estimated": None if estimate is None else estimate.fields[name],
+        }
+
     return {
         "all": {
             "relative_l2": relative_l2(comparisons),
             "max_error": max_error(comparisons),
             "estimated": None if estimate is None else estimate.relative_l2,
         },
-        "fields": {
-            name: {
-                "relative_l2": comparison.relative_l2,
-                "max_error": comparison.max_error,
-                "estimated": None if estimate is None else estimate.fields[name],
-            }
-            for name, comparison in comparisons.items()
-        },
+        "fields": {name: single(name, own) for name, own in comparisons.items()},
+        "functions": {name: single(name, own) for name, own in functions.items()},
     }
 
 
@@ -94,6 +107,7 @@ def result_data(
     losses: Losses,
     at_start: Mapping[str, Any],
     judgement: Judgement,
+    functions: Mapping[str, Comparison],
 ) -> dict[str, Any]:
     """What `result.json` holds, but for the run's path and its seconds."""
     settings = parts.settings
@@ -101,6 +115,7 @@ def result_data(
     about = parts.initializer.describe(parts.activation, parts.signal_depth) if drawn else None
     (best, terms), (last, _) = losses["best"], losses["last"]
     estimate, independent = judgement.estimate, judgement.independent
+    uncertainty = judgement.uncertainty
     return {
         "problem": settings.problem,
         "activation": parts.activation.expression,
@@ -114,22 +129,28 @@ def result_data(
         "relative_l2": relative_l2(comparisons),
         "max_error": max_error(comparisons),
         "estimated_error": None if estimate is None else estimate.relative_l2,
-        "errors": errors(comparisons, estimate),
+        "errors": errors(comparisons, functions, estimate),
         "independent": None if independent is None else independent.as_dict(),
         "quadrature": {name: q.as_dict() for name, q in judgement.quadrature.items()},
         "zero_loss": judgement.zero_loss,
         "constant_loss": judgement.constant_loss,
-        "suspicious": suspicions(
-            comparisons,
-            best,
-            at_start["loss"],
-            judgement,
-            settings.preset,
-            {} if parts.problem.ansatz_name else parts.problem.output_scales,
-        ),
+        "suspicious": [
+            *suspicions(
+                comparisons,
+                best,
+                at_start["loss"],
+                judgement,
+                settings.preset,
+                {} if parts.problem.ansatz_name else parts.problem.output_scales,
+            ),
+            *function_suspicions(functions, judgement),
+        ],
         "loss_at_start": at_start["loss"],
         "relative_l2_at_start": at_start["relative_l2"],
         "coefficients": {name: c.as_dict() for name, c in judgement.coefficients.items()},
+        "functions": describe_functions(functions, uncertainty),
+        "correlation": None if uncertainty is None else uncertainty.correlation,
+        "uncertainty": None if uncertainty is None else uncertainty.as_dict(),
         "iterations": sum(phase.iterations for phase in outcome.phases),
         "evaluations": objective.evaluations,
         "stop": outcome.stop,

@@ -54,7 +54,7 @@ class Basis:
 
     Attributes:
         tangents: which of the parameters, shape (T,): fields move by their derivatives in them.
-        features: random features, added to the raw outputs of the network.
+        features: random features, added to the raw outputs that fields are made of.
     """
 
     tangents: Tensor
@@ -120,13 +120,14 @@ def _feature_rows(objective: Objective, block: Block, span: slice, features: FFN
     tape = make_tape(features.activation, plan, inputs, weights)
     tape.forward()
     last = sum(weight.numel() for weight in weights[-2:])
+    outputs = len(features.output.bias)
     rows = table.new_zeros(len(residuals[0]), sum(weight.numel() for weight in weights))
     found = []
     for residual in residuals:
         cotangent = torch.zeros_like(table)
         if residual.requires_grad:
             (cotangent,) = torch.autograd.grad(residual.sum(), table, retain_graph=True)
-        tape.write_rows(cotangent, block.stride, rows)
+        tape.write_rows(cotangent[..., :outputs].contiguous(), block.stride, rows)
         found.append(rows[:, -last:].clone())
     return torch.cat(found)
 
@@ -164,6 +165,8 @@ def displacement(
     own[2] = own[2].view_as(last.weight)
     tape = make_tape(basis.features.activation, plan, inputs, [w.detach() for w in own], keep=False)
     beside = tape.forward().clone()
+    functions = len(model.problem.functions())
+    beside = torch.nn.functional.pad(beside, (0, functions))  # they see coordinates of their own
 
     def fields(of_tangents: float, of_features: float) -> dict[str, Tensor]:
         before = flat.copy()

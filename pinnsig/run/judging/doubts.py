@@ -162,6 +162,12 @@ def _coefficients(found: Judgement) -> Iterator[str]:
                 f"{name} ended at its limit {learned.limit:.6g}: data and equation may ask for "
                 "more than it allows; try another limit, or doubt them"
             )
+        elif learned.explained and learned.off > LARGE_ERROR and learned.interval is not None:
+            low, high = learned.interval
+            yield (
+                f"{name} = {learned.value:.6g} is uncertain: noise in the data leaves it between "
+                f"{low:.6g} and {high:.6g} (95 %); more or better data would tell more"
+            )
         elif learned.true is not None and learned.off > LARGE_ERROR:
             yield f"{name} = {learned.value:.6g} is not the true value, {learned.true:.6g}"
         elif learned.true is None and learned.off > LARGE_ERROR:
@@ -169,6 +175,31 @@ def _coefficients(found: Judgement) -> Iterator[str]:
                 f"{name} = {learned.value:.6g} is uncertain: by the residuals it is off by "
                 f"{learned.estimated:.2g}; try {LONGER}, more data"
             )
+
+
+def function_suspicions(functions: Mapping[str, Comparison], found: Judgement) -> Iterator[str]:
+    """Yield unknown functions that are far off, as suspicions.
+
+    Args:
+        functions: every one on a grid.
+        found: what the judge has.
+    """
+    for name, comparison in functions.items():
+        error = comparison.relative_l2
+        if not np.isfinite(comparison.prediction).all():
+            yield f"{name} is not finite at some grid points"
+        elif error is not None and error > LARGE_ERROR:
+            yield (
+                f"{name} is not the true function: its relative L2 error is {error:.2g}; try "
+                "more data where it is off, or " + LONGER.format(more="")
+            )
+        elif error is None and found.estimate is not None:
+            guessed = found.estimate.fields.get(name, 0.0)
+            if guessed > LARGE_ERROR:
+                yield (
+                    f"{name} is uncertain: by the residuals its relative L2 error is "
+                    f"{guessed:.2g}; try {LONGER.format(more='')}, more data"
+                )
 
 
 def _flat(

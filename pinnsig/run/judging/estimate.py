@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.model import Model
+from pinnsig.networks import main_network
 from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
 from pinnsig.problem import INTERIOR
@@ -36,7 +37,7 @@ class Estimate:
 
     Attributes:
         relative_l2: |e| / |u + e| in the 2-norm over the domain and all fields.
-        fields: the same for every field.
+        fields: the same for every field, and every unknown function.
         unexplained: share of the residual, at points that were not used, that the correction e
             does not remove.
         coefficients: the absolute error of every learned coefficient.
@@ -53,9 +54,9 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
 
     The correction e is the least-squares solution of F'(u) e = -F(u) over all terms, each scaled by
     its own derivatives, in a space that holds the network's tangent space (or a random part of it),
-    all learned coefficients, and random features (Chen, Chi, E and Yang, J. Mach. Learn. 1 (2022)
-    268). Its damping is chosen by the residual that is left at further points. What is left is
-    taken to belong to an error of the same proportion.
+    all that is learned beside it, and random features (Chen, Chi, E and Yang, J. Mach. Learn. 1
+    (2022) 268). Its damping is chosen by the residual that is left at further points. What is left
+    is taken to belong to an error of the same proportion.
 
     Args:
         objective: the loss, in float64, at the parameters that are judged; its parameters are the
@@ -65,7 +66,7 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     model, sites = objective.model, objective.sites
     problem = model.problem
     generator = stream(seed, "estimate")
-    outputs, parameters = len(problem.outputs), len(objective.flat)
+    outputs, parameters = len(problem.outputs) - len(problem.functions()), len(objective.flat)
     inside = len(sites[INTERIOR].points)
     width = max(int(min(FEATURES, PER_POINT * inside) / outputs), 10)
     tangents = min(parameters, TANGENTS)
@@ -87,7 +88,8 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     size = float(test.residual.norm())
     if size == 0:
         certain = dict.fromkeys(model.start, 0.0)
-        return Estimate(0.0, dict.fromkeys(problem.fields, 0.0), 0.0, certain)
+        names = (*problem.fields, *problem.functions())
+        return Estimate(0.0, dict.fromkeys(names, 0.0), 0.0, certain)
     left, direction = _best(fit, test)
     left /= size
     if not left < 1:
@@ -96,10 +98,12 @@ def estimate_error(objective: Objective, seed: int) -> Estimate | None:
     u, e = displacement(own, basis, uniform.to(own.flat.values), direction)
     grown = 1 / math.sqrt(1 - min(left, LEFT) ** 2)
     fields = {name: grown * _ratio(e[name], u[name] + e[name]) for name in e}
-    whole = grown * _ratio(*(torch.cat(list(v.values())) for v in (e, {k: u[k] + e[k] for k in u})))
+    off = torch.cat([e[name] for name in problem.fields])
+    true = torch.cat([u[name] + e[name] for name in problem.fields])
+    whole = grown * _ratio(off, true)
     learned = direction[len(basis.tangents) - len(model.start) : len(basis.tangents)]
-    off = {name: grown * change for name, change in _coefficient_changes(model, learned).items()}
-    return Estimate(whole, fields, left, off)
+    changes = _coefficient_changes(model, learned).items()
+    return Estimate(whole, fields, left, {name: grown * change for name, change in changes})
 
 
 def _coefficient_changes(model: Model, along: Tensor) -> dict[str, float]:
@@ -119,12 +123,15 @@ def _ratio(e: Tensor, u: Tensor) -> float:
 def _basis(
     objective: Objective, points: Tensor, tangents: int, width: int, generator: np.random.Generator
 ) -> Basis:
-    parameters, learned = len(objective.flat), len(objective.model.start)
+    parameters = len(objective.flat)
+    network = main_network(objective.model.network)
+    own = sum(weight.numel() for weight in network.parameters())  # the first ones
     inputs = objective.model.inputs(points.to(objective.flat.values))
-    network = parameters - learned
-    some = np.sort(generator.choice(network, min(tangents, network), replace=False))
-    chosen = np.concatenate([some, np.arange(network, parameters)])
-    extra = random_features(inputs, len(objective.model.problem.outputs), width, generator)
+    some = np.sort(generator.choice(own, min(tangents, own), replace=False))
+    chosen = np.concatenate([some, np.arange(own, parameters)])
+    problem = objective.model.problem
+    outputs = len(problem.outputs) - len(problem.functions())
+    extra = random_features(inputs, outputs, width, generator)
     return Basis(torch.as_tensor(chosen).to(inputs.device), extra)
 
 

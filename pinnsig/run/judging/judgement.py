@@ -13,6 +13,7 @@ from pinnsig.run.judging.coefficients import Learned, learned_coefficients
 from pinnsig.run.judging.estimate import Estimate, estimate_error
 from pinnsig.run.judging.independent import Independent, judge_residuals
 from pinnsig.run.judging.quadrature import QuadratureError, quadrature_errors
+from pinnsig.run.judging.uncertainty import Uncertainty, noise_uncertainty
 
 Value = TypeVar("Value")
 
@@ -28,6 +29,7 @@ class Judgement:
             the training.
         coefficients: what is known of every learned coefficient.
         quadrature: what the integrals of conditions are off by, by term.
+        uncertainty: what noise in the data leaves unknown; None where nothing is learned.
         failures: a line each.
     """
 
@@ -37,6 +39,7 @@ class Judgement:
     constant_loss: float | None = None
     coefficients: dict[str, Learned] = field(default_factory=dict)
     quadrature: dict[str, QuadratureError] = field(default_factory=dict)
+    uncertainty: Uncertainty | None = None
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -81,5 +84,8 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
     found.quadrature = (
         attempt("the error of integrals", lambda: quadrature_errors(copied(), seed)) or {}
     )
-    found.coefficients = learned_coefficients(objective.model, found.estimate)
+    model = objective.model
+    if model.start or model.problem.functions():
+        found.uncertainty = attempt("confidence intervals", lambda: noise_uncertainty(copied()))
+    found.coefficients = learned_coefficients(model, found.estimate, found.uncertainty)
     return found
