@@ -240,10 +240,12 @@ class SweepDirectory:
 
     def reached(self, name: str) -> int:
         """How many iterations a member's checkpoint holds."""
-        with contextlib.suppress(RunError):
-            state, _ = load_checkpoint(RunDirectory.open(self.path / name))
-            return sum(report["iterations"] for report in state["trainer"]["reports"])
-        return 0
+        run, found = RunDirectory(self.path / name), 0
+        for own in run.slabs() or [run]:
+            with contextlib.suppress(RunError):
+                state, _ = load_checkpoint(own)
+                found += sum(report["iterations"] for report in state["trainer"]["reports"])
+        return found
 
     def _columns(self, members: list[Member]) -> list[str]:
         """What varies, and what every table shows."""

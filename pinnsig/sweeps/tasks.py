@@ -121,8 +121,9 @@ def performing(
         return Ended(task.name, one_line(error), notices=said.notices)
     interrupted = result.data["stop"] == STOPPED
     if not interrupted and not task.keep_checkpoint:
-        for name in (NEWEST, PREVIOUS):  # 80 MB each at the paper's size
-            (task.path / name).unlink(missing_ok=True)
+        for own in (RunDirectory(task.path), *RunDirectory(task.path).slabs()):
+            for name in (NEWEST, PREVIOUS):  # 80 MB each at the paper's size
+                (own.path / name).unlink(missing_ok=True)
     return Ended(task.name, interrupted=interrupted, notices=said.notices)
 
 
@@ -194,6 +195,8 @@ def _go_on(task: Task, **options: Any) -> Solving:
 
 def _can_go_on(path: Path) -> bool:
     with contextlib.suppress(RunError):
-        load_checkpoint(RunDirectory.open(path))
+        run = RunDirectory.open(path)
+        if not run.slabs():  # of which each goes on from its own, if it has one
+            load_checkpoint(run)
         return True
     return False

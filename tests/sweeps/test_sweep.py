@@ -190,6 +190,23 @@ def test_killed_before_the_first_checkpoint_it_starts_again(tmp_path: Path):
     assert again.column("best_loss") == table.column("best_loss")
 
 
+def test_a_run_over_slabs_goes_on_where_it_was_killed(tmp_path: Path):
+    out = tmp_path / "sweep"
+    flags = {**SMALL, "slabs": 2, "checkpoint_every": 1}
+    (row,) = pinnsig.sweep("heat", out=out, keep_checkpoints=True, **flags)
+    run = out / row["run"]
+    first = (run / "slab-1" / "metrics.jsonl").read_bytes()
+    for folder in (run, run / "slab-2"):
+        (folder / "result.json").unlink()
+    (member,) = SweepDirectory.open(out).members()
+    assert SweepDirectory.open(out).reached(member.name) == row["iterations"]
+    (again,) = pinnsig.sweep("heat", out=out, **flags)
+    assert again["status"] == "done"
+    assert [path.name for path in out.iterdir() if path.is_dir()] == [row["run"]]  # none aside
+    assert (run / "slab-1" / "metrics.jsonl").read_bytes() == first
+    assert not list(run.rglob("state*.safetensors"))
+
+
 def test_a_torn_result_is_set_aside(tmp_path: Path):
     flags = {**SMALL, "seed": "0,1", "out": tmp_path / "sweep"}
     table = pinnsig.sweep("burgers", **flags)
