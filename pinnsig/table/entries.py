@@ -50,6 +50,7 @@ ENTRIES: dict[str, Entry] = {
     "black-scholes": Entry(Published(1e-3, "DeepXDE's documentation", "a setting of its own")),
     "burgers": Entry(Published(5.4e-9, VRBA)),
     "burgers-mild": Entry(Published(8e-14, DSGNAR)),
+    "cavity": Entry(Published(1.1e-4, DSGNAR, "perhaps another smooth lid")),
     "convection": Entry(Published(6.9e-4, JAXPI, "a faster wave")),
     "ginzburg-landau": Entry(Published(1.5e-2, PIRATE, "up to T = 1")),
     "gray-scott": Entry(Published(3.6e-3, PIRATE, "up to T = 2")),
@@ -57,6 +58,8 @@ ENTRIES: dict[str, Entry] = {
     "kdv": Entry(Published(8.2e-11, DSGNAR)),
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
     "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
+    "poisson-100d": Entry(Published(3.6e-3, f"SPRING, by the authors of {ENGD_W}")),
+    "poisson-10d": Entry(Published(6e-12, DSGNAR, "1.2e-5 with a plain network")),
     "poisson-5d": Entry(Published(3e-16, DSGNAR, "2.6e-7 with a plain network")),
     "wave": Entry(Published(1.2e-15, DSGNAR)),
 }
