@@ -13,7 +13,7 @@ from pinnsig.run.judging.covariance import Curvature
 
 REACH = 1.5  # half-widths of the interval, on either side
 POINTS = 3  # on either side
-STEPS = 15  # of L-BFGS at each point
+STEPS = 30  # of L-BFGS at each point
 DAMPING = 1e-4  # of the matrix that it is preconditioned by
 
 
