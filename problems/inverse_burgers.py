@@ -3,7 +3,7 @@
 import math
 
 import torch
-from pinnsig.problems.burgers import Burgers
+from pinnsig.problems.burgers import Burgers  # pyright: ignore[reportMissingImports]
 from torch import Tensor
 
 from pinnsig.problem import Box, Coefficient, PointData, Problem

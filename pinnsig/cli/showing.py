@@ -1,5 +1,6 @@
 """`pinnsig show`: the result of a run, what is known of one that has none, a table of many."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,18 @@ def print_coefficients(coefficients: Mapping[str, Any]) -> None:
     for name, learned in coefficients.items():
         known = learned if isinstance(learned, dict) else {"value": learned}
         if known.get("interval"):
-            known = {**known, "interval": " to ".join(number(end) for end in known["interval"])}
+            known = {**known, "interval": _interval(*known["interval"])}
         rows.append((name, *(known.get(key) for key in COEFFICIENT)))
     head = ("learned", *COEFFICIENT[:4], "estimated error", "standard error", "95 % interval")
     kept = [i for i in range(len(head)) if i < 3 or any(row[i] is not None for row in rows)]
     print_table([head[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def _interval(low: float, high: float) -> str:
+    """Both ends with as many digits as tell them apart, and two more."""
+    size, width = max(abs(low), abs(high)), high - low
+    digits = 6 if not 0 < width < size else max(6, 2 + math.ceil(math.log10(size / width)))
+    return " to ".join(f"{end:.{min(digits, 16)}g}" for end in (low, high))
 
 
 def _show_many(folder: Path, as_json: bool) -> None:

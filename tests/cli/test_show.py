@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import pinnsig
+from pinnsig.cli.showing import _interval
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.state import FINISHED_RUN, INTERRUPTED_RUN, TRAINING_RUN, run_state
@@ -161,3 +162,9 @@ def test_a_damaged_result(cli: Cli, finished: Path, tmp_path: Path, content: str
     copied = Path(shutil.copytree(finished, tmp_path / "copied"))
     (copied / "result.json").write_text(content, encoding="utf-8")
     assert "result.json" in cli("show", copied).complaint()
+
+
+def test_an_interval_has_the_digits_that_tell_its_ends_apart():
+    assert _interval(9.99998, 10.00001) == "9.99998 to 10.00001"
+    assert _interval(14.99999999, 15.00000001) == "14.99999999 to 15.00000001"
+    assert _interval(-1.0, 1.0) == "-1 to 1"

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from pinnsig.problems.inverse_burgers import InverseBurgers
-from pinnsig.problems.inverse_conductivity import InverseConductivity
-from pinnsig.problems.inverse_lorenz import InverseLorenz, reference
-from pinnsig.problems.inverse_source import InverseSource
+from pinnsig.problems.inverse_burgers import InverseBurgers  # pyright: ignore[reportMissingImports]
+from pinnsig.problems.inverse_conductivity import InverseConductivity  # pyright: ignore[reportMissingImports]
+from pinnsig.problems.inverse_lorenz import InverseLorenz, reference  # pyright: ignore[reportMissingImports]
+from pinnsig.problems.inverse_source import InverseSource  # pyright: ignore[reportMissingImports]
 
 from pinnsig.testing import ProblemChecks
 
