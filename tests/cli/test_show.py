@@ -52,7 +52,8 @@ def test_what_was_learned_stands_in_a_table(cli: Cli, solve: Cli):
     assert k["error"] == pytest.approx(abs(k["value"] - 0.2))
     lines = [line.split() for line in cli("show", result["run"]).out.splitlines()]
     head = next(line for line in lines if line[:1] == ["learned"])
-    assert head == ["learned", "value", "start", "true", "error", "estimated", "error"]
+    assert head[:7] == ["learned", "value", "start", "true", "error", "estimated", "error"]
+    assert head[7:] == ["standard", "error", "95", "%", "interval"]
     row = next(line for line in lines if line[:1] == ["k"])
     assert [float(cell) for cell in row[1:4]] == pytest.approx([k["value"], 0.1, 0.2], rel=1e-5)
 
