@@ -20,20 +20,21 @@ from pinnsig.problem.coefficients import Choice, Coefficient, Setting
 from pinnsig.problem.condition import INTERIOR, Condition, Sites
 from pinnsig.problem.functions import Function
 from pinnsig.problem.hard import hard_features, hard_fields
-from pinnsig.problem.harmonic import (
+from pinnsig.problem.integral import Integral, Mean
+from pinnsig.problem.interface import Interface
+from pinnsig.problem.periodic import Periodic
+from pinnsig.problem.point_data import PointData
+from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
+from pinnsig.problem.references import (
     HarmonicReference,
+    ODEReference,
+    PeriodicReference,
     corner,
     corner_logarithm,
     edges,
     poles,
     powers,
 )
-from pinnsig.problem.integral import Integral, Mean
-from pinnsig.problem.interface import Interface
-from pinnsig.problem.periodic import Periodic
-from pinnsig.problem.point_data import PointData
-from pinnsig.problem.prescribed import Dirichlet, Initial, Neumann, Robin
-from pinnsig.problem.references import ODEReference, PeriodicReference
 from pinnsig.problem.regions import by_region
 from pinnsig.problem.registry import (
     absolute,
