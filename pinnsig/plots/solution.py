@@ -25,6 +25,7 @@ from pinnsig.plots.style import (
 )
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Measured = tuple[Array, Array]
 NEAR = 0.02  # share of the range of data within which they belong to a plane
 ABSOLUTE_ERROR = "absolute error"
@@ -200,7 +201,7 @@ def _draw_data(
 
 
 def _draw_shape(
-    axis: Axes, comparison: Comparison, plane: tuple[str, str], outside: Array, bad: bool
+    axis: Axes, comparison: Comparison, plane: tuple[str, str], outside: Mask, bad: bool
 ) -> None:
     """The outline of a domain that is no box; grey within it where values are not finite."""
     names = list(comparison.axes)
