@@ -128,8 +128,8 @@ def test_activations(act):
     check(plan_of("xx t"), 33, act=act)
 
 
-@pytest.mark.parametrize("depth", [1, 3, 8])
-@pytest.mark.parametrize("width", [1, 7, 16, 50])
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("width", [1, 7, 50])
 def test_shapes_of_networks(width, depth):
     check(plan_of("xx t"), 17, width=width, depth=depth)
 

@@ -106,10 +106,6 @@ def test_code_is_for_no_processor_in_particular_where_it_cannot_be_told(monkeypa
     assert compiler.Toolchain("cc").tuned == ((),)
 
 
-def cut(data: bytes) -> bytes:
-    return data[: len(data) // 2]
-
-
 def emptied(data: bytes) -> bytes:
     return b""
 
@@ -122,11 +118,7 @@ def one_bit(data: bytes) -> bytes:
     return data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
 
 
-def garbage(data: bytes) -> bytes:
-    return b"garbage" * 100
-
-
-@pytest.mark.parametrize("damage", [cut, emptied, zeroed, one_bit, garbage])
+@pytest.mark.parametrize("damage", [emptied, zeroed, one_bit])
 def test_a_damaged_library_is_made_again(compiled: Path, damage: Callable[[bytes], bytes]):
     """In a process of its own, which loading such a file could kill."""
     whole = compiled.read_bytes()
