@@ -81,8 +81,9 @@ def _read_run(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     for phase in result["phases"]:  # of one name together
         iterations[phase["name"]] = iterations.get(phase["name"], 0) + phase["iterations"]
     finished = datetime.fromtimestamp((path / "result.json").stat().st_mtime, UTC)
+    errors = {**result["errors"]["fields"], **result["errors"].get("functions", {})}
     found = {
-        "fields": {name: e["relative_l2"] for name, e in result["errors"]["fields"].items()},
+        "fields": {name: e["relative_l2"] for name, e in errors.items()},  # and unknown functions
         "coefficients": {
             name: {key: learned[key] for key in ("value", "true", "error", "estimated")}
             for name, learned in result["coefficients"].items()

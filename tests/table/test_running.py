@@ -70,6 +70,15 @@ def test_what_is_left_on_disk(two: list[str], tmp_path: Path):
     assert len((folder / "heat.json").read_text()) < 6000
 
 
+def test_unknown_functions_count_as_fields_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setitem(ENTRIES, "inverse-source", Entry(settings=SMALL))
+    run_table(Budget("quick", 60.0, 1), ["inverse-source"], tmp_path)
+    record = strict_json((tmp_path / "quick-60s-1-seed" / "inverse-source.json").read_text())
+    (run,) = record["runs"]
+    assert set(run["fields"]) == {"u", "f"}
+    assert run["fields"]["f"] > 0.01  # which nine iterations do not find
+
+
 def test_a_killed_table_goes_on(two: list[str], tmp_path: Path):
     with pytest.raises(SystemExit):
         run_table(BUDGET, ["heat"], tmp_path, watcher=Log(ends_after=1))
