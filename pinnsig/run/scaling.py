@@ -27,7 +27,7 @@ from pinnsig.objective.rows import LeastSquares, residual_jacobian
 from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.sampling import Counts, draw_sites
 
-FARTHEST, SHORTEST = 8.0, 0.2  # ends and length of an interval of order one
+FARTHEST, SHORTEST = 20.0, 0.2  # ends and length of an interval of order one
 OUTPUT_RANGE = (0.02, 50.0)  # sizes of outputs of order one
 TERM_RANGE = (3e-3, 300.0)  # sizes of terms of order one
 COUNTS = Counts(800, 100, 200)
@@ -38,6 +38,7 @@ SMOOTH = 1.0  # slope of the functions that terms are sized by
 DRAWS = 4  # such functions
 STEPS = 6  # of Gauss-Newton, at most
 NEGLIGIBLE = 1e-3  # of what an output may be: noise of the rough solution
+FOUND = 0.5  # of the loss of zero, at most, is what a rough solution has
 CUTOFF = 1e-10  # of the largest singular value
 
 
@@ -101,10 +102,11 @@ def _find(problem: Problem, seed: int) -> Scaling:
     zero, responses = _sizes(problem, sites, generator)
     response = responses.max(1)
     ratios = (zero / response)[(zero > 0) & (response > 0)]
+    # prescribed values that are small say nothing: a solution may fade towards its boundary
+    sizes = np.maximum(zero, response)
     if (
         not far_inputs
-        and _within(response[response > 0], TERM_RANGE)
-        and _within(zero[zero > 0], TERM_RANGE)
+        and _within(sizes[sizes > 0], TERM_RANGE)
         and (not len(ratios) or _within(ratios.max(), OUTPUT_RANGE))
     ):
         return Scaling()
@@ -250,7 +252,7 @@ def _quick_solution(
     Gauss-Newton in the output weights of random features, rows and columns scaled to one size.
 
     Raises:
-        ArithmeticError: the residuals are not finite.
+        ArithmeticError: the residuals are not finite, or no solution was come near to.
     """
     outputs = problem.outputs
     network = _features(problem, sites, FEATURES, (FLATTEST, STEEPEST), generator)
@@ -281,6 +283,7 @@ def _quick_solution(
     column_scales = of_outputs[columns]
     weights = torch.cat([p.detach().flatten() for p in (last.weight, last.bias)])
     best, loss = weights, float((residual * row_scales).square().sum())
+    start = loss
     for _ in range(STEPS):
         matrix = jacobian * row_scales[:, None] * column_scales
         step = (
@@ -298,6 +301,8 @@ def _quick_solution(
         if not now < 0.99 * loss:
             break
         best, loss = moved, now
+    if not loss < FOUND * start:
+        raise ArithmeticError("a rough solution is as far off as zero is")
     with torch.no_grad():
         last.weight.copy_(best[: last.weight.numel()].view_as(last.weight))
         last.bias.copy_(best[last.weight.numel() :])

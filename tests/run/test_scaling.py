@@ -129,7 +129,8 @@ def test_a_shift_is_taken_where_values_lie_far_from_zero():
 
 
 @pytest.mark.parametrize(
-    "name", ["burgers", "heat", "helmholtz", "kovasznay", "beam", "lotka-volterra", "kdv"]
+    "name",
+    ["burgers", "heat", "helmholtz", "kovasznay", "beam", "lotka-volterra", "kdv", "kdv-soliton"],
 )
 def test_problems_of_order_one_stay_as_they_are(name):
     parts = build(resolve({"problem": name, "depth": 2, "width": 5}))
