@@ -112,7 +112,7 @@ class Ending:
         comparisons = attempt("the solution on a grid", lambda: compare(parts.model), {})
         functions = attempt("functions on a grid", lambda: compare_functions(parts.model), {})
         best = dict(zip(objective.term_names, losses["best"][1], strict=True))
-        judgement = judge(objective, best, parts.settings.seed)
+        judgement = judge(objective, best, parts.settings.seed, self.figures)
         judgement.failures += failures
         data = result_data(
             parts, objective, outcome, comparisons, losses, self.at_start, judgement, functions

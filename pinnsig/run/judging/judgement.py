@@ -49,7 +49,9 @@ class Judgement:
         return min(known, default=None)
 
 
-def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judgement:
+def judge(
+    objective: Objective, trained: Mapping[str, float], seed: int, profiles: bool = True
+) -> Judgement:
     """Return what independent points say of a network; nothing that it finds ends a run.
 
     Model, parameters, evaluations and random streams stay as they are: it works on a copy.
@@ -58,6 +60,7 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
         objective: the loss, with the model's parameters as they are to be judged.
         trained: mean squares by term at the objective's points.
         seed: of the run.
+        profiles: whether figures need the loss around learned coefficients.
     """
     found = Judgement()
 
@@ -86,6 +89,8 @@ def judge(objective: Objective, trained: Mapping[str, float], seed: int) -> Judg
     )
     model = objective.model
     if model.start or model.problem.functions():
-        found.uncertainty = attempt("confidence intervals", lambda: noise_uncertainty(copied()))
+        found.uncertainty = attempt(
+            "confidence intervals", lambda: noise_uncertainty(copied(), profiles)
+        )
     found.coefficients = learned_coefficients(model, found.estimate, found.uncertainty)
     return found

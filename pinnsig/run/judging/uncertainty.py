@@ -62,11 +62,12 @@ class Uncertainty:
         }
 
 
-def noise_uncertainty(objective: Objective) -> Uncertainty:
+def noise_uncertainty(objective: Objective, profiles: bool = True) -> Uncertainty:
     """Return what the noise of the data leaves unknown of coefficients and functions.
 
     Args:
         objective: the loss, in float64, at parameters that minimise it, which stay as they are.
+        profiles: whether to minimise around each value, too, as a figure shows it.
     """
     model = objective.model
     learned = list(model.start)
@@ -95,8 +96,9 @@ def noise_uncertainty(objective: Objective) -> Uncertainty:
     }
     bands = _bands(objective, found, noise, reach)
     spans = {name: reach * float(size) for name, size in zip(learned, sizes, strict=True)}
-    profiles = {name: profile(objective, found, name, spans[name]) for name in learned}
-    return Uncertainty(None, errors, intervals, correlation, bands, profiles, noise)
+    around = learned if profiles else []
+    drawn = {name: profile(objective, found, name, spans[name]) for name in around}
+    return Uncertainty(None, errors, intervals, correlation, bands, drawn, noise)
 
 
 def _slope(model: Model, name: str) -> float:
