@@ -1,6 +1,7 @@
 """What the README shows works as it stands there."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pinnsig
@@ -33,4 +34,4 @@ def test_the_problem_in_one_file(tmp_path: Path):
 
 def test_every_block_is_python():
     for code in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
-        compile(code, "README.md", "exec")
+        compile(textwrap.dedent(code), "README.md", "exec")  # a block may stand in a list

@@ -72,7 +72,7 @@ def joint_result(
         "relative_l2": relative_l2(comparisons),
         "max_error": max_error(comparisons),
         "estimated_error": estimated,
-        "errors": errors(comparisons, None),
+        "errors": errors(comparisons, {}, None),
         "independent": None,
         "suspicious": [
             *(

@@ -90,7 +90,7 @@ def _read(name: str, text: str) -> Iterable[Any]:
         return _numbers(name, text, float)
     if kind in (int, int | None):
         return _numbers(name, text, int)
-    if kind is bool:
+    if kind in (bool, bool | None):
         return [_yes_or_no(name, text)]
     if name.startswith("set.") or name == "p":  # a number, or a word
         try:

@@ -169,7 +169,8 @@ def test_fault_p2_a_trivial_answer_is_flagged(runs: Path):
     assert at == pytest.approx({0.0: 0.02958, 0.25: 0.98848}, abs=2e-5)
     zero = np.sqrt(np.sum((0 - reference) ** 2) / np.sum(reference**2))
     assert zero == 1.0
-    result = pinnsig.solve(AllenCahnZero, runs=runs, **QUICK)
+    # scaling would make up for the factor
+    result = pinnsig.solve(AllenCahnZero, runs=runs, scaling="none", **QUICK)
     assert result.terms["residual"] < 1e-6
     assert any("u is nearly constant (" in doubt for doubt in result.suspicious)
     doubts = pinnsig.solve(AllenCahn, runs=runs, **QUICK).suspicious
