@@ -118,7 +118,7 @@ def test_solitons_have_their_heights_speeds_and_mass():
         assert u[1:-1][crests].sort().values.tolist() == pytest.approx([0.5, 2.0], abs=2e-2)
         # the integral of k² / 2 sech²(k x / 2) is 2 k; what lies outside weighs 5e-3
         assert torch.trapezoid(u, x).item() == pytest.approx(6.0, abs=6e-3)
-        assert torch.trapezoid(u**2, x).item() == pytest.approx(2 / 3 + 16 / 3, abs=1e-5)
+        assert torch.trapezoid(u**2, x).item() == pytest.approx(2 / 3 + 16 / 3, abs=5e-5)
     # a fast one of speed 4 gains log(3) by the collision, the slow one loses 2 log(3)
     one = kdv_soliton.KdVSoliton(solitons="one")
     late = torch.tensor([3.0], dtype=torch.float64)
