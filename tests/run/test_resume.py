@@ -74,7 +74,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pinnsig.solve("burgers", runs=tmp_path_factory.mktemp("straight"), **FLAGS).path
 
 
-@pytest.mark.parametrize("step", [1, 5, 6, 12, 14, 16, 19, 25, 26, 32, 34, 36, 38, 39, 42])
+@pytest.mark.parametrize("step", [1, 6, 14, 19, 26, 34, 38, 42])
 def test_interrupted_anywhere_it_goes_on_bit_for_bit(runs: Path, straight: Path, step: int):
     stopped = pinnsig.solve("burgers", runs=runs, callbacks=[StopAt(step)], **FLAGS)
     assert stopped.stop == "interrupted"
