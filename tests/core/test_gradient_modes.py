@@ -133,7 +133,7 @@ class Odd(Condition):
     group = "boundary"
 
     def sites(self, domain, count, draw):
-        return Sites(domain.place(draw(count, 2)), {"extra": np.arange(count, dtype=np.float64)})
+        return Sites(domain.sample(count, draw), {"extra": np.arange(count, dtype=np.float64)})
 
     def residual(self, fields, coordinates, extra):
         coordinates["x"].mul_(0.0)

@@ -73,6 +73,7 @@ def test_points_stay_in_the_box_and_ends_are_exact(low, high, unit):
     assert points.dtype == np.float64
     assert box.contains(points).all()
     for face in box.parts(("x", "t")):
+        assert isinstance(face, Face)
         on_face = box.place(np.array(unit)[:, None], face)
         column = on_face[:, box.names.index(face.coordinate)]
         assert (column == box.interval(face.coordinate)[face.upper]).all()

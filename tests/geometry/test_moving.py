@@ -1,3 +1,5 @@
+# arguments that are wrong on purpose
+# pyright: reportArgumentType=false
 import math
 
 import numpy as np

@@ -1,5 +1,8 @@
 """Problems far from order one are scaled; others stay as they are, bit for bit."""
 
+# a scaling that is not "none" is a table
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+
 import json
 import math
 

@@ -1,5 +1,9 @@
 """A run over slabs of time: one problem, cut; one directory, one resume, one result."""
 
+# parts of an nn.Module have no types of their own
+# pyright: reportGeneralTypeIssues=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportIncompatibleMethodOverride=false
+
 import math
 import shutil
 import signal

@@ -16,6 +16,7 @@ import pinnsig
 from pinnsig import Callback
 from pinnsig.core.errors import SettingsError
 from pinnsig.derivatives import choose_engine
+from pinnsig.model import Model
 from pinnsig.objective import Objective
 from pinnsig.problem import Box, Coefficient, Dirichlet, Initial, Problem
 from pinnsig.sampling import Counts, draw_sites
@@ -45,6 +46,7 @@ def test_the_best_loss_is_that_of_the_saved_weights(runs: Path):
         counts = Counts(s.collocation, s.initial, s.boundary)
         sites = draw_sites(trained.model.problem, counts, s.sampler, s.seed)
         engine = choose_engine(s.engine, trained.model.network)
+        assert isinstance(trained.model, Model)
         found = Objective(trained.model, engine, sites, s.weight).losses()
         assert float(found.loss) == pytest.approx(loss, rel=1e-6)
     assert result.best_loss <= result.last_loss
@@ -177,6 +179,7 @@ def test_a_learned_coefficient_moves_and_is_reported(runs: Path, heat: Path):
     result = pinnsig.solve(heat, runs=runs, **{**QUICK, "adam": 20})
     assert result.coefficients["k"]["value"] != 0.1
     loaded = pinnsig.load(result.path)
+    assert isinstance(loaded.model, Model)
     assert loaded.model.coefficients()["k"].item() == pytest.approx(
         result.coefficients["k"]["value"]
     )
