@@ -31,6 +31,12 @@ class TestCylinderWake(ProblemChecks):
     condition_tolerance = 1e-8
 
 
+@pytest.mark.parametrize("kind", [poisson_l.PoissonL, poisson_holes.PoissonHoles])
+def test_poisson_references_are_finite_at_the_origin(kind):
+    found = kind().solution(*torch.zeros(2, 1, dtype=torch.float64))
+    assert found.isfinite().all()
+
+
 def inside(problem, count=300):
     generator = np.random.default_rng(1)
     points = problem.domain.sample(count, lambda *shape: generator.random(shape))

@@ -20,7 +20,8 @@ Analytic = Callable[[Tensor], Tensor]
 
 def powers(count: int, centre: complex = 0j, radius: float = 1.0) -> Analytic:
     """Return ((z - centre) / radius)^k for k from 0 to `count` - 1."""
-    return lambda z: ((z - centre) / radius)[:, None] ** torch.arange(count)
+    # by products: a complex 0 to the power of 0 is no number for torch
+    return lambda z: torch.linalg.vander((z - centre) / radius, N=count)
 
 
 def poles(count: int, centre: complex, radius: float) -> Analytic:
