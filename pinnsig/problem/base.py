@@ -3,9 +3,9 @@
 import copy
 import inspect
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from torch import Tensor
 
@@ -19,6 +19,8 @@ from pinnsig.problem.definition import check_definition
 from pinnsig.problem.functions import Function
 from pinnsig.problem.given_points import GivenPoints
 from pinnsig.problem.slab import Joint, Slab
+
+Member = TypeVar("Member")
 
 
 class Problem:
@@ -83,8 +85,7 @@ class Problem:
     @classmethod
     def settings(cls) -> dict[str, Setting]:
         """Its coefficients and choices by name."""
-        found = inspect.getmembers_static(cls, lambda member: isinstance(member, Setting))
-        return dict(found)
+        return _members(cls, Setting)
 
     @classmethod
     def learned(cls) -> dict[str, Coefficient]:
@@ -95,8 +96,7 @@ class Problem:
     @classmethod
     def functions(cls) -> dict[str, Function]:
         """The unknown functions that training has to find, by name."""
-        found = inspect.getmembers_static(cls, lambda member: isinstance(member, Function))
-        return dict(found)
+        return _members(cls, Function)
 
     def true_values(self) -> dict[str, float | None]:
         """The true value of every learned coefficient; None where it is not known.
@@ -212,9 +212,10 @@ class Problem:
         if self.time_slab is not None:
             conditions = self.time_slab.conditions(conditions, str(self.domain.time))
         settings = {name: getattr(self, name) for name in self.settings()}
+        functions = tuple(self.functions())
         bound = [condition.bound(self.domain, settings) for condition in conditions]
         for condition in bound:
-            condition.functions = tuple(self.functions())
+            condition.functions = functions
         return bound
 
     @cached_property
@@ -268,6 +269,17 @@ class Problem:
                 )
             named[name] = condition
         return named
+
+
+def _members(cls: type, kind: type[Member]) -> dict[str, Member]:
+    """What a class declares of one kind, by name."""
+    return dict(_found_members(cls, kind))
+
+
+@lru_cache(maxsize=512)
+def _found_members(cls: type, kind: type) -> tuple[tuple[str, Any], ...]:
+    """The same; looked for once, for every evaluation of a loss asks."""
+    return tuple(inspect.getmembers_static(cls, lambda member: isinstance(member, kind)))
 
 
 def _automatic_name(condition: Condition, groups: list[str], taken: Mapping[str, Any]) -> str:
