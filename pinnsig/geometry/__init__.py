@@ -9,7 +9,7 @@ from pinnsig.geometry.ellipse import Ellipse
 from pinnsig.geometry.mesh import Mesh
 from pinnsig.geometry.moving import Moving
 from pinnsig.geometry.outside import ROUNDING
-from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where
+from pinnsig.geometry.parts import Draw, Face, Filtered, NamedPart, Part, Where, called
 from pinnsig.geometry.point_cloud import PointCloud
 from pinnsig.geometry.polygon import Polygon
 from pinnsig.geometry.product import Cylinder, Product
@@ -39,4 +39,5 @@ __all__ = [
     "Product",
     "Union",
     "Where",
+    "called",
 ]

@@ -249,6 +249,15 @@ class Domain(ABC):
         points, normals = fill(count, free, draw, lambda u: self._scatter_on(part, u), what)
         return points, normals
 
+    def sample_parts(
+        self, parts: Sequence[Part], count: int, draw: Draw
+    ) -> tuple[PointArray, PointArray]:
+        """Return points of several boundary parts, dealt out by `shares`, and normals there."""
+        shares = self.shares(parts, count)
+        found = [self.sample_part(p, n, draw) for p, n in zip(parts, shares, strict=True)]
+        points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        return points, normals
+
     def part_measure(self, part: Part) -> float:
         """Length or area of a boundary part; 1 for single points.
 

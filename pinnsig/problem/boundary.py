@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.geometry import Domain, Draw, Face, Part, Where
+from pinnsig.geometry import Domain, Draw, Face, Part, Where, called
 from pinnsig.problem.binding import call_by_name
 from pinnsig.problem.condition import Condition, Sites, results_by_name
 from pinnsig.problem.given_points import GivenPoints
@@ -59,9 +58,7 @@ class BoundaryCondition(Condition):
         parts = self.parts(domain)
         if self.points is not None:
             return self.points.sites(domain, parts, self.needed_normals(domain))
-        shares = domain.shares(parts, count)
-        found = [domain.sample_part(p, n, draw) for p, n in zip(parts, shares, strict=True)]
-        points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        points, normals = domain.sample_parts(parts, count, draw)
         wanted = self.normals(domain)
         return Sites(
             points, {f"normal_{n}": normals[:, domain.names.index(n)].copy() for n in wanted}
@@ -151,5 +148,5 @@ def in_words(on: Where | None) -> str:
     if isinstance(on, str) or on is None:
         return str(on)
     if callable(on):
-        return getattr(on, "__name__", "predicate")
+        return called(on)
     return str(tuple(o if isinstance(o, str) else in_words(o) for o in on))

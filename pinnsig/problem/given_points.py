@@ -9,7 +9,7 @@ from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, PointArray
 from pinnsig.geometry import ROUNDING, Box, Domain, Face, Part
 from pinnsig.problem.condition import WEIGHTS, Sites
-from pinnsig.problem.tables import Table, name_rows, numbers, read_columns
+from pinnsig.problem.tables import Table, check_lengths, name_rows, numbers, read_columns
 
 UNIT = 1e-3  # what the length of a normal may differ from 1 by
 
@@ -76,13 +76,8 @@ class GivenPoints:
 
     def _stacked(self, columns: Mapping[str, ArrayLike]) -> PointArray:
         own = {key: numbers(key, column, self.what) for key, column in columns.items()}
-        lengths = {key: column.shape for key, column in own.items()}
-        if len(set(lengths.values())) != 1 or any(len(shape) != 1 for shape in lengths.values()):
-            raise ProblemError(f"{self.what}: columns need one common length, not {lengths}")
-        found = np.stack(list(own.values()), axis=1)
-        if not len(found):
-            raise ProblemError(f"{self.what}: there is no point in it")
-        return found
+        check_lengths(own, self.what)
+        return np.stack(list(own.values()), axis=1)
 
     def _given_normals(
         self, domain: Domain, columns: Mapping[str, ArrayLike]

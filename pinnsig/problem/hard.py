@@ -63,7 +63,7 @@ def hard_fields(
         for name, piece in _pieces(domain, condition, tuple(outputs)):
             if any(other.part == piece.part for other in pieces[name]):
                 raise ProblemError(
-                    f"{condition.title}: {name} is prescribed twice on {_words(piece.part)}, and "
+                    f"{condition.title}: {name} is prescribed twice on {piece.part}, and "
                     "hard=True can meet one of them only"
                 )
             pieces[name].append(piece)
@@ -161,8 +161,7 @@ def _factor(domain: Domain, piece: Piece) -> Function:
 
         return factor
     distance = domain.approximate_distance(part)
-    size = 0.5 * float((domain.upper - domain.lower).max())
-    return lambda at: distance(at) / size
+    return lambda at: distance(at) / (0.5 * domain.size)
 
 
 def _boolean_sum(domain: Domain, pieces: list[Piece]) -> Function:
@@ -218,19 +217,7 @@ def _weighted(domain: Domain, pieces: list[Piece], factors: list[Function]) -> F
             math.prod(d for j, d in enumerate(distances) if j != i) + TINY
             for i in range(len(pieces))
         ]
-        whole = sum(weights[1:], weights[0])
-        return (
-            sum(
-                (w * v for w, v in zip(weights[1:], values[1:], strict=True)),
-                weights[0] * values[0],
-            )
-            / whole
-        )
+        weighted = [w * v for w, v in zip(weights, values, strict=True)]
+        return sum(weighted[1:], weighted[0]) / sum(weights[1:], weights[0])
 
     return lifting
-
-
-def _words(part: Part) -> str:
-    if isinstance(part, Face):
-        return part.coordinate + "-+"[part.upper]
-    return getattr(part, "name", "a part of the boundary")

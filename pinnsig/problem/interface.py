@@ -144,10 +144,7 @@ class Interface(Condition):
         """Points of the surface, and the unit normals there, which tell the sides apart."""
         if self.at is not None:
             return np.full((count, 1), self.surface.upper[0]), np.ones((count, 1))
-        parts = self.surface.sides
-        shares = self.surface.shares(parts, count)
-        found = [self.surface.sample_part(p, n, draw) for p, n in zip(parts, shares, strict=True)]
-        points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        points, normals = self.surface.sample_parts(self.surface.sides, count, draw)
         order = np.argsort(draw(len(points), 1)[:, 0], kind="stable")  # parts in any order
         return points[order], normals[order]
 

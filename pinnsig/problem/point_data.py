@@ -21,7 +21,7 @@ from pinnsig.problem.data_columns import (
     noise_columns,
     taken_column,
 )
-from pinnsig.problem.tables import Table, name_rows, numbers
+from pinnsig.problem.tables import Table, check_lengths, name_rows, numbers
 
 OF = " of "  # no name of a field or partial holds it
 FACTOR, NOISE = f"factor{OF}", f"noise{OF}"
@@ -86,12 +86,8 @@ class PointData(Condition):
         self._check_lengths()
 
     def _check_lengths(self) -> None:
-        shapes = {key: column.shape for key, column in self.columns.items()}
-        if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
-            raise ProblemError(f"PointData: columns need one common length, not {shapes}")
-        (length,) = next(iter(shapes.values()))
-        if not length:
-            raise ProblemError("PointData: there is no point in it")
+        check_lengths(self.columns, "PointData")
+        length = len(next(iter(self.columns.values())))
         beside = {"weights": self.weights}
         beside |= {f"noise of {k}" if k else "noise": n for k, n in self.noise.items()}
         for key, column in beside.items():

@@ -82,6 +82,19 @@ def numbers(key: str, values: Any, what: str) -> ColumnArray:
         raise ProblemError(f"{what}: columns hold numbers only ({reason})") from None
 
 
+def check_lengths(columns: Mapping[str, ColumnArray], what: str) -> None:
+    """Refuse columns that are no rows together.
+
+    Raises:
+        ProblemError: they have different lengths, or other shapes, or none has a row.
+    """
+    shapes = {key: column.shape for key, column in columns.items()}
+    if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
+        raise ProblemError(f"{what}: columns need one common length, not {shapes}")
+    if not next(iter(columns.values())).size:
+        raise ProblemError(f"{what}: there is no point in it")
+
+
 def name_rows(rows: Iterable[int]) -> str:
     """Return the numbers of rows in words, the first few of them."""
     found = list(rows)

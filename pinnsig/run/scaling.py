@@ -16,15 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.activations import tanh
 from pinnsig.core.errors import one_line
 from pinnsig.geometry import Domain
 from pinnsig.model import Model
-from pinnsig.model.fields import input_count
+from pinnsig.model.fields import network_inputs
 from pinnsig.networks import FFNN
+from pinnsig.networks.random_features import random_features
 from pinnsig.objective import Objective
-from pinnsig.objective.rows import LeastSquares, residual_jacobian
+from pinnsig.objective.rows import residual_jacobian, row_terms
 from pinnsig.problem import INTERIOR, Problem, Sites
+from pinnsig.run.judging import residuals_by_term
 from pinnsig.sampling import Counts, draw_sites
 
 FARTHEST, SHORTEST = 20.0, 0.2  # ends and length of an interval of order one
@@ -33,7 +34,7 @@ TERM_RANGE = (3e-3, 300.0)  # sizes of terms of order one
 COUNTS = Counts(800, 100, 200)
 DATA = 300  # measured values that are looked at
 FEATURES = 150  # random features
-FLATTEST, STEEPEST = 0.3, 10.0  # their slopes, in halves of an input's range
+SLOPES = (0.3, 10.0)  # their slopes, in halves of an input's range
 SMOOTH = 1.0  # slope of the functions that terms are sized by
 DRAWS = 4  # such functions
 STEPS = 6  # of Gauss-Newton, at most
@@ -99,7 +100,7 @@ def _find(problem: Problem, seed: int) -> Scaling:
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*b"scaling",)))
     sites = {name: _some(own) for name, own in draw_sites(problem, COUNTS, "lhs", seed).items()}
     far_inputs = problem.scaled_inputs and far_from_order_one(problem.domain)
-    zero, responses = _sizes(problem, sites, generator)
+    names, zero, responses = _sizes(problem, sites, generator)
     response = responses.max(1)
     ratios = (zero / response)[(zero > 0) & (response > 0)]
     # prescribed values that are small say nothing: a solution may fade towards its boundary
@@ -117,12 +118,11 @@ def _find(problem: Problem, seed: int) -> Scaling:
         for name, (middle, spread) in found.items()
         if not _within(math.hypot(middle, spread), OUTPUT_RANGE) and spread > 0
     }
-    zero, responses = _sizes(problem, sites, generator)
+    _, zero, responses = _sizes(problem, sites, generator)
     sizes = np.maximum(zero, responses.max(1))
     if not outputs and not far_inputs and _within(sizes[sizes > 0], TERM_RANGE):
         return Scaling()
-    names = _objective(problem, sites, _features(problem, sites, 1, (1.0, 1.0), generator))
-    terms = {n: float(s) for n, s in zip(names.term_names, sizes, strict=True) if s > 0}
+    terms = {n: float(s) for n, s in zip(names, sizes, strict=True) if s > 0}
     return Scaling(outputs, terms, tuple(_words(outputs, terms)))
 
 
@@ -179,50 +179,29 @@ def _features(
     slopes: tuple[float, float],
     generator: np.random.Generator,
 ) -> FFNN:
-    """A network of one hidden layer, tanh ridges at random places, whose output is zero."""
-    network = FFNN(input_count(problem), len(problem.outputs), 1, count, tanh, torch.float64)
-    inputs = Model(problem, network).inputs(torch.as_tensor(sites[INTERIOR].points)).numpy()
-    low, high = inputs.min(0), inputs.max(0)
-    middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
-    along = generator.standard_normal((count, len(low)))
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    flattest, steepest = np.log(slopes)
-    along *= np.exp(generator.uniform(flattest, steepest, (count, 1)))
-    places = generator.uniform(-1.0, 1.0, (count, len(low)))
-    hidden, last = network.linears
-    with torch.no_grad():
-        hidden.weight.copy_(torch.as_tensor(along / half))
-        hidden.bias.copy_(torch.as_tensor(-(along * (places + middle / half)).sum(1)))
-        last.weight.zero_()
-        last.bias.zero_()
-    return network
+    """Random features for all raw outputs of a problem."""
+    inputs = network_inputs(problem, torch.as_tensor(sites[INTERIOR].points))
+    return random_features(inputs, len(problem.outputs), count, slopes, generator)
 
 
 def _objective(problem: Problem, sites: Mapping[str, Sites], network: FFNN) -> Objective:
     return Objective(Model(problem, network), "auto", sites, checked=True)
 
 
-@torch.no_grad()
-def _residuals(objective: Objective) -> list[Tensor]:
-    """The residuals of every term, each in one tensor."""
-    rows = LeastSquares(objective)
-    scales = objective.means.sqrt().cpu().numpy()
-    values, start = rows.residuals(), 0
-    index = {name: i for i, name in enumerate(objective.term_names)}
-    parts: dict[str, list[Tensor]] = {}
-    for block in objective.blocks:
-        for term in block.residual_terms:
-            length = len(block) // block.stride
-            parts.setdefault(term, []).append(values[start : start + length] / scales[index[term]])
-            start += length
-    return [torch.cat(parts[name]) for name in objective.term_names]
+def _residuals(objective: Objective) -> list[np.ndarray]:
+    """The residuals of every term, each in one array."""
+    found = residuals_by_term(objective)
+    return [
+        np.concatenate([part.values for part in found if part.term == name])
+        for name in objective.term_names
+    ]
 
 
 def _sizes(
     problem: Problem, sites: Mapping[str, Sites], generator: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Root mean squares of the residuals at zero raw outputs, shape (terms,), and of how they
-    change with a smooth function of order one in each output, shape (terms, outputs)."""
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Names of the terms; root mean squares of their residuals at zero raw outputs, shape (terms,),
+    and of how they change with a smooth function of order one in each output, (terms, outputs)."""
     network = _features(problem, sites, 8, (SMOOTH / 2, SMOOTH), generator)
     objective = _objective(problem, sites, network)
     last = network.linears[-1]
@@ -235,13 +214,11 @@ def _sizes(
                 last.weight[j] = weight / weight.norm()
                 last.bias[j] = float(generator.standard_normal())
             after = _residuals(objective)
-            squares[:, j] += [
-                float((b - a).square().mean()) for a, b in zip(before, after, strict=True)
-            ]
+            squares[:, j] += [np.mean((b - a) ** 2) for a, b in zip(before, after, strict=True)]
         with torch.no_grad():
             last.weight[j], last.bias[j] = 0.0, 0.0
-    zero = np.array([float(a.square().mean().sqrt()) for a in before])
-    return zero, np.sqrt(squares / DRAWS)
+    zero = np.array([math.sqrt(np.mean(a**2)) for a in before])
+    return objective.term_names, zero, np.sqrt(squares / DRAWS)
 
 
 def _quick_solution(
@@ -255,7 +232,7 @@ def _quick_solution(
         ArithmeticError: the residuals are not finite, or no solution was come near to.
     """
     outputs = problem.outputs
-    network = _features(problem, sites, FEATURES, (FLATTEST, STEEPEST), generator)
+    network = _features(problem, sites, FEATURES, SLOPES, generator)
     objective = _objective(problem, sites, network)
     last = network.linears[-1]
     sizes = [p.numel() for p in network.parameters()]
@@ -269,12 +246,7 @@ def _quick_solution(
             raise ArithmeticError("the residuals are not finite at zero")
         return residual, jacobian
 
-    terms = torch.tensor([
-        objective.term_names.index(term)
-        for block in objective.blocks
-        for term in block.residual_terms
-        for _ in range(len(block) // block.stride)
-    ])  # fmt: skip
+    terms = row_terms(objective)
     columns = torch.cat([torch.arange(len(outputs)).repeat_interleave(FEATURES),
                          torch.arange(len(outputs))])  # fmt: skip
     residual, jacobian = rows()

@@ -1,11 +1,13 @@
 """The settings of slabs of time, and their models read back."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pinnsig.core.errors import RunError
-from pinnsig.model import SlabModel
+from pinnsig.model import Model, SlabModel
 from pinnsig.problem import Problem, Slab, slab_ends
+from pinnsig.problem.slab import Ends
 from pinnsig.run.building import RunComponents, build
 from pinnsig.run.directory import WEIGHTS, RunDirectory
 from pinnsig.run.networks import Own
@@ -73,17 +75,37 @@ def load_slabs(
             f"{directory.path} has {len(done)} of {count} slabs: go on with "
             f"pinnsig resume {directory.path}"
         )
-    models = []
-    for number, own in enumerate(done[:count]):
-        low, high = ends[number : number + 2]
-        slab = Slab(low, high, number == count - 1)
-        own_settings = slab_settings(settings, number)
-        model = build(own_settings, problem_type, network, slab).model
-        state = own.load_weights(WEIGHTS[weights])
-        model.to(next(iter(state.values())).dtype)
-        model.load_state_dict(state)
-        models.append(model)
+    models = [
+        load_slab(settings, number, problem_type, network, slab_between(ends, number), own, weights)
+        for number, own in enumerate(done[:count])
+    ]
     return SlabModel(whole.problem, models, ends)
+
+
+def slab_between(ends: Sequence[float], number: int, before: Ends | None = None) -> Slab:
+    """Return a slab, from 0, of those with these ends."""
+    return Slab(ends[number], ends[number + 1], number == len(ends) - 2, before)
+
+
+def load_slab(
+    settings: Settings,
+    number: int,
+    problem_type: type[Problem],
+    network: Own | None,
+    slab: Slab,
+    directory: RunDirectory,
+    weights: str = "best",
+) -> Model:
+    """Return the model of a slab that is trained, in the type of its weights.
+
+    Raises:
+        RunError: its weights cannot be read.
+    """
+    model = build(slab_settings(settings, number), problem_type, network, slab).model
+    state = directory.load_weights(WEIGHTS[weights])
+    model.to(next(iter(state.values())).dtype)
+    model.load_state_dict(state)
+    return model
 
 
 def _share(count: int | None, slabs: int) -> int | None:

@@ -24,13 +24,13 @@ from pinnsig.problem import Problem, Slab
 from pinnsig.run.building import RunComponents, build
 from pinnsig.run.callbacks import Callback, Callbacks
 from pinnsig.run.checkpoints import NEWEST, load_checkpoint
-from pinnsig.run.directory import WEIGHTS, RunDirectory
+from pinnsig.run.directory import RunDirectory
 from pinnsig.run.networks import Own
 from pinnsig.run.points import Drawn
 from pinnsig.run.results import Result
 from pinnsig.run.running import Options, Run, Solving
 from pinnsig.run.settings import COUNTS, Settings
-from pinnsig.run.slab_models import cut, slab_settings
+from pinnsig.run.slab_models import cut, load_slab, slab_between, slab_settings
 from pinnsig.run.slab_result import joint_result
 from pinnsig.training import FAILED, INTERRUPTED, Record
 
@@ -82,8 +82,7 @@ class SlabRun:
     def slab(self, number: int) -> Slab:
         """Return a slab, from 0, that starts where the models so far end."""
         before = partial(_at_end, self.models[number - 1]) if number else None
-        low, high = self.ends[number], self.ends[number + 1]
-        return Slab(low, high, number == self.count - 1, before)
+        return slab_between(self.ends, number, before)
 
     def slab_options(self, callbacks: "Onwards") -> Options:
         """Return what a slab does besides."""
@@ -98,9 +97,8 @@ class SlabRun:
 
     def keep(self, directory: RunDirectory, number: int) -> Model:
         """Read the model of a slab that is done, in float64."""
-        settings = slab_settings(self.settings, number)
-        model = build(settings, self.problem_type, self.network, self.slab(number)).model
-        model.load_state_dict(directory.load_weights(WEIGHTS["best"]))
+        parts = self.settings, number, self.problem_type, self.network
+        model = load_slab(*parts, self.slab(number), directory)
         wide = torch.float32 if self.settings.device == "mps" else torch.float64
         self.models.append(model.to(wide))
         return model
@@ -121,7 +119,7 @@ class SlabRun:
             spent = sum(result["seconds"] for result in results)
             done = _done(own)
             if done is None:
-                onwards.enter(number, results)
+                onwards.enter(results)
                 low, high = self.ends[number : number + 2]
                 time = self.whole.problem.domain.time
                 onwards.noticed(
@@ -188,9 +186,8 @@ class Onwards(Callbacks):
         super().__init__(members)
         self.steps = self.numbers = 0
 
-    def enter(self, number: int, results: Sequence[Mapping[str, Any]]) -> None:
+    def enter(self, results: Sequence[Mapping[str, Any]]) -> None:
         """Count on from the slabs before."""
-        del number
         self.steps = sum(result["iterations"] for result in results)
         self.numbers = sum(len(result["phases"]) for result in results)
 

@@ -44,13 +44,7 @@ def drawer(sampler: str = "uniform", seed: int = 0):
 
 def boundary(domain: Domain, count: int, sampler: str = "uniform", seed: int = 0):
     """Points and normals of the whole boundary."""
-    draw = drawer(sampler, seed)
-    shares = domain.shares(domain.sides, count)
-    found = [
-        domain.sample_part(part, n, draw) for part, n in zip(domain.sides, shares, strict=True)
-    ]
-    points, normals = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    return points, normals
+    return domain.sample_parts(domain.sides, count, drawer(sampler, seed))
 
 
 def cells(domain: Domain, side: int):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from pinnsig.core.errors import DerivativeError
 from pinnsig.core.threads import run_jobs
@@ -126,6 +127,18 @@ def residual_jacobian(
 
     run_jobs(work, len(starts), torch.get_num_threads() if cpu else 1)
     return residual.flatten(), jacobian
+
+
+def row_terms(objective: Objective) -> Tensor:
+    """Return the number of each row's term, shape (rows,), for the rows of all blocks in order."""
+    index = {name: i for i, name in enumerate(objective.term_names)}
+    blocks = objective.blocks
+    return torch.tensor([
+        index[term]
+        for block in blocks
+        for term in block.residual_terms
+        for _ in range(len(block) // block.stride)
+    ])  # fmt: skip
 
 
 def _checked_span(block: Block, points: slice | None) -> slice:

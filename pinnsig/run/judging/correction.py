@@ -3,49 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from pinnsig.activations import tanh
 from pinnsig.derivatives import Plan, input_partials
 from pinnsig.derivatives.taylor import make_tape
 from pinnsig.model.fields import features_of, fields_from, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.objective import Block, BoundTerms, Objective
-from pinnsig.objective.rows import residual_jacobian
+from pinnsig.objective.rows import residual_jacobian, row_terms
 from pinnsig.problem import Problem
 
-FLATTEST, STEEPEST = 0.3, 30.0  # slopes of random features, in halves of an input's range
 CELLS = 2**23  # of rows at once
 STEP = 1e-3  # of what is moved, for differences of fields
-
-
-def random_features(
-    inputs: Tensor, outputs: int, count: int, generator: np.random.Generator
-) -> FFNN:
-    """Return a network of one hidden layer, tanh ridges at random places, whose output is zero.
-
-    Args:
-        inputs: of the network that is corrected, at points all over the domain, shape (N, inputs).
-        outputs: of both networks.
-        count: how many ridges.
-        generator: of their slopes and places.
-    """
-    low, high = inputs.min(0).values.cpu().numpy(), inputs.max(0).values.cpu().numpy()
-    middle, half = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
-    slopes = generator.standard_normal((count, len(low)))
-    slopes /= np.linalg.norm(slopes, axis=1, keepdims=True)
-    slopes *= np.exp(generator.uniform(np.log(FLATTEST), np.log(STEEPEST), (count, 1)))
-    places = generator.uniform(-1.0, 1.0, (count, len(low)))
-    network = FFNN(len(low), outputs, 1, count, tanh, inputs.dtype, inputs.device)
-    hidden, last = network.linears
-    with torch.no_grad():
-        hidden.weight.copy_(torch.as_tensor(slopes / half))
-        hidden.bias.copy_(torch.as_tensor(-(slopes * (places + middle / half)).sum(1)))
-        last.weight.zero_()
-        last.bias.zero_()
-    return network
 
 
 @dataclass(frozen=True)
@@ -83,10 +53,8 @@ class LinearModel:
 
 def linearise(objective: Objective, basis: Basis) -> LinearModel:
     """Return the residuals at an objective's points, with their derivatives along a basis."""
-    names = list(objective.term_names)
     width = len(objective.flat) + sum(weight.numel() for weight in basis.features.weights)
     blocks: list[tuple[Tensor, Tensor]] = []
-    terms: list[int] = []
     for block in objective.blocks:
         step = max(CELLS // (block.residuals * width), 1) * block.stride
         parts: list[tuple[Tensor, Tensor]] = []
@@ -99,10 +67,8 @@ def linearise(objective: Objective, basis: Basis) -> LinearModel:
             parts.append((residual.view(shape), rows.view(*shape, rows.shape[1])))
         residuals, jacobians = zip(*parts, strict=True)
         blocks.append((torch.cat(residuals, 1).flatten(), torch.cat(jacobians, 1).flatten(0, 1)))
-        own = block.residual_terms
-        terms += [names.index(term) for term in own for _ in range(len(block) // block.stride)]
     residual, rows = (torch.cat(part) for part in zip(*blocks, strict=True))
-    return LinearModel(residual, rows, torch.tensor(terms, device=residual.device))
+    return LinearModel(residual, rows, row_terms(objective).to(residual.device))
 
 
 def _feature_rows(objective: Objective, block: Block, span: slice, features: FFNN) -> Tensor:

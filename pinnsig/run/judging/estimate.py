@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pinnsig.model import Model
 from pinnsig.networks import main_network
+from pinnsig.networks.random_features import random_features
 from pinnsig.objective import Objective
 from pinnsig.optim.gauss_newton.linearization import add_lower_gram
 from pinnsig.problem import INTERIOR
@@ -17,12 +18,12 @@ from pinnsig.run.judging.correction import (
     LinearModel,
     displacement,
     linearise,
-    random_features,
 )
 from pinnsig.run.judging.points import by_residual, counts_like, independent_sites, moved, stream
 
 TANGENTS = 1000  # parameters along which the solution is moved, at most
 FEATURES = 800  # random features for all outputs together, at most, and no more than ...
+SLOPES = (0.3, 30.0)  # of random features, in halves of an input's range
 PER_POINT = 0.4  # ... this for each collocation point
 POINTS = 4.0  # for each direction
 CELLS = 5e8  # of all rows of the Jacobian
@@ -131,7 +132,7 @@ def _basis(
     chosen = np.concatenate([some, np.arange(own, parameters)])
     problem = objective.model.problem
     outputs = len(problem.outputs) - len(problem.functions())
-    extra = random_features(inputs, outputs, width, generator)
+    extra = random_features(inputs, outputs, width, SLOPES, generator)
     return Basis(torch.as_tensor(chosen).to(inputs.device), extra)
 
 
