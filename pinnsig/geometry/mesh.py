@@ -9,14 +9,15 @@ import numpy as np
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 from pinnsig.geometry.checks import checked_names, checked_number, checked_part
-from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.domain import PlacedOn
 from pinnsig.geometry.outside import ROUNDING
 from pinnsig.geometry.parts import NamedPart, Part
+from pinnsig.geometry.scanned import Scanned
 from pinnsig.geometry.scattering import pick
 from pinnsig.geometry.triangles import Triangles
 
 
-class Mesh(Domain):
+class Mesh(Scanned):
     """What a closed surface of triangles holds: `Mesh("part.stl")`.
 
     It needs trimesh, as `pip install pinnsig[geometry]` brings.
@@ -66,15 +67,9 @@ class Mesh(Domain):
     def __repr__(self) -> str:
         return f"Mesh({self.title}, {len(self.triangles.areas)} triangles)"
 
-    @property
-    def all_parts(self) -> tuple[Part, ...]:
-        """All of it is one."""
-        return (self.part,)
-
-    def distance(self, points: PointArray) -> ColumnArray:
-        """Return the distance to the nearest triangle, negative inside."""
-        found = self.triangles.distance(points)
-        return np.where(self.inside(points), -found, found)
+    def to_boundary(self, points: PointArray) -> ColumnArray:
+        """Return the distance to the nearest triangle."""
+        return self.triangles.distance(points)
 
     def inside(self, points: PointArray) -> MaskArray:
         """Return which of the points lie inside."""
@@ -86,11 +81,6 @@ class Mesh(Domain):
         found = self.inside(points)
         found[~found] = self.triangles.distance(points[~found], room) <= room
         return found
-
-    def scatter(self, unit: UnitArray) -> Placed:
-        """Place points in the box around it; those inside count."""
-        points = self.lower + unit * (self.upper - self.lower)
-        return points, self.inside(points)
 
     def scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
         """Place all points on the triangles, by their areas."""
@@ -105,11 +95,6 @@ class Mesh(Domain):
     def measure(self) -> float:
         """Its volume."""
         return self.triangles.volume
-
-    @property
-    def cover(self) -> float:
-        """That of the box around it."""
-        return float(np.prod(self.upper - self.lower))
 
     def named_measure(self, part: Part) -> float:
         """The area of its surface."""

@@ -10,16 +10,17 @@ from scipy.spatial import KDTree
 from pinnsig.core.errors import ProblemError
 from pinnsig.core.types import ColumnArray, MaskArray, PointArray, UnitArray
 from pinnsig.geometry.checks import checked_names, checked_part, checked_points
-from pinnsig.geometry.domain import Domain, Placed, PlacedOn
+from pinnsig.geometry.domain import PlacedOn
 from pinnsig.geometry.maps import ball_volume
 from pinnsig.geometry.parts import NamedPart, Part
+from pinnsig.geometry.scanned import Scanned
 from pinnsig.geometry.scattering import pick
 
 NEIGHBOURS = 12  # by which the share of a point in the boundary is estimated
 PAIRS = 2**21
 
 
-class PointCloud(Domain):
+class PointCloud(Scanned):
     """What a boundary of points encloses: `PointCloud(points, normals)`.
 
     A point is inside where the generalised winding number of the boundary about it is above 1/2
@@ -74,24 +75,13 @@ class PointCloud(Domain):
     def __repr__(self) -> str:
         return f"PointCloud({len(self.on)} points)"
 
-    @property
-    def all_parts(self) -> tuple[Part, ...]:
-        """All of it is one."""
-        return (self.part,)
-
     def inside(self, points: PointArray) -> MaskArray:
         """Return which of the points the boundary winds around."""
         return self._winding(points, self.areas) > 0.5
 
-    def distance(self, points: PointArray) -> ColumnArray:
-        """Return the distance to the nearest boundary point, negative inside."""
-        found = np.asarray(self.tree.query(points)[0])
-        return np.where(self.inside(points), -found, found)
-
-    def scatter(self, unit: UnitArray) -> Placed:
-        """Place points in the box around it; those inside count."""
-        points = self.lower + unit * (self.upper - self.lower)
-        return points, self.inside(points)
+    def to_boundary(self, points: PointArray) -> ColumnArray:
+        """Return the distance to the nearest boundary point."""
+        return np.asarray(self.tree.query(points)[0])
 
     def scatter_on(self, part: Part, unit: UnitArray) -> PlacedOn:
         """Choose boundary points by their weights."""
@@ -104,11 +94,6 @@ class PointCloud(Domain):
         """Its area or volume, by the divergence theorem."""
         flux = np.einsum("ij,ij->i", self.on - self.on.mean(axis=0), self.outward)
         return float(self.areas @ flux) / self.dimensions
-
-    @property
-    def cover(self) -> float:
-        """That of the box around it."""
-        return float(np.prod(self.upper - self.lower))
 
     def named_measure(self, part: Part) -> float:
         """The length or area that its points stand for."""
