@@ -23,7 +23,7 @@ from pinnsig.problem import Condition, Problem
 GROUPS = 23  # of points that are followed: a prime, so that sizes tell what has a row for each
 ALONE = 3
 ROUNDING = 1e-9
-CURE = "read each point by itself; an integral has no place in it"
+CURE = "read each point by itself; integrals are conditions of their own, Integral and Mean"
 
 
 def check_pointwise(
