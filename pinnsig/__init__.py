@@ -8,6 +8,7 @@ model.predict(x=0.1, t=0.5, of=("u", "u.x"))
 
 from pinnsig.core import figure_backend as _figure_backend  # noqa: F401, before matplotlib
 from pinnsig.core.errors import PinnsigError
+from pinnsig.core.version import __version__
 from pinnsig.problem import (
     Box,
     Choice,
@@ -43,6 +44,7 @@ __all__ = [
     "Robin",
     "SweepTable",
     "TrainedModel",
+    "__version__",
     "load",
     "resume",
     "solve",

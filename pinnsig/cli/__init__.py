@@ -23,6 +23,7 @@ from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.cli.tabulating import table
 from pinnsig.core.errors import PinnsigError, TrainingError, first_line
 from pinnsig.core.paths import plain
+from pinnsig.core.version import __version__
 
 FAILED = 1
 BAD_INPUT = 2
@@ -30,7 +31,7 @@ INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="pinnsig")
+@click.version_option(__version__)
 def cli() -> None:
     """Physics-informed neural networks for odd-sigmoid activations.
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from pinnsig.core.version import __version__
 from pinnsig.run.directory import RunDirectory
 
-PACKAGES = ("pinnsig", "torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
+PACKAGES = ("torch", "numpy", "scipy", "matplotlib", "pydoe", "safetensors")
 
 
 def version_notices(directory: RunDirectory) -> tuple[str, ...]:
@@ -19,7 +20,7 @@ def version_notices(directory: RunDirectory) -> tuple[str, ...]:
     made = directory.read_json("config.json").get("environment")
     before = made.get("versions") if isinstance(made, Mapping) else None
     then = before.get("pinnsig") if isinstance(before, Mapping) else None
-    now = version("pinnsig")
+    now = __version__
     if then in (None, now):
         return ()
     return (f"{directory.path} was made with pinnsig {then}, this is {now}: numbers may differ",)
@@ -27,7 +28,7 @@ def version_notices(directory: RunDirectory) -> tuple[str, ...]:
 
 def environment() -> dict[str, Any]:
     """Versions, platform and, inside a git checkout, the commit."""
-    versions = {}
+    versions = {"pinnsig": __version__}
     for package in PACKAGES:
         try:
             versions[package] = version(package)
