@@ -19,7 +19,7 @@ from pinnsig.core.types import PointArray, UnitArray
 from pinnsig.derivatives import JetsEngine, NestedEngine, Plan, coordinate_jets, output_jets
 from pinnsig.initializers import Xavier
 from pinnsig.model import Model
-from pinnsig.model.evaluation import reference_values
+from pinnsig.model.evaluation import at_true_values, reference_values
 from pinnsig.model.fields import features_of, input_count, trace_partials
 from pinnsig.networks import FFNN
 from pinnsig.objective import Objective, expressions
@@ -123,7 +123,7 @@ class ProblemChecks:
     # --- how -------------------------------------------------------------------------------------
 
     def _with_solution(self, whole: bool = False) -> Problem:
-        problem = self.made
+        problem = at_true_values(self.made)
         if not problem.has("solution"):
             pytest.skip(f"{type(problem).__name__} has no solution to check against")
         one = torch.from_numpy(self._inside(problem, 1))

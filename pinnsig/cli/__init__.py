@@ -12,12 +12,16 @@ import torch
 
 from pinnsig.cli.benching import bench
 from pinnsig.cli.classifying import classify
+from pinnsig.cli.completing import completion
 from pinnsig.cli.describing import activations, check_activation, init, networks, problems
+from pinnsig.cli.doctoring import doctor
+from pinnsig.cli.examples import examples
 from pinnsig.cli.finished import plot, predict
 from pinnsig.cli.reproducing import paper
-from pinnsig.cli.showing import show
+from pinnsig.cli.showing import runs, show
 from pinnsig.cli.signalling import signal
 from pinnsig.cli.solving import resume, solve
+from pinnsig.cli.starting import new
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.cli.tabulating import table
@@ -32,17 +36,14 @@ INTERRUPTED = 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
+@examples("pinnsig solve burgers --act tanh --scale 1.3", "pinnsig new heat.py")
 def cli() -> None:
-    """Physics-informed neural networks for odd-sigmoid activations.
-
-    Start with:  pinnsig solve burgers --act tanh --scale 1.3
-    """
+    """Physics-informed neural networks: PDEs, activations, initialisation."""
 
 
 COMMANDS = (
-    solve, resume, show, plot, predict, sweep, compare, problems, activations, networks,
-    init, check_activation, bench, signal, paper, table,
-    classify,
+    solve, resume, new, runs, show, plot, predict, sweep, compare, problems, activations, networks,
+    init, check_activation, bench, signal, paper, table, classify, doctor, completion,
 )  # fmt: skip
 
 for _command in COMMANDS:

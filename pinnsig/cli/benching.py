@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.run.benchmark import benchmark
@@ -18,6 +19,10 @@ from pinnsig.run.settings import resolve
 )  # fmt: skip
 @click.option("--repeats", default=10, help="counted evaluations of each engine  [10]")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@examples(
+    "pinnsig bench",
+    "pinnsig bench heat --depth 4 --width 16 --dtype float32",
+)
 def bench(problem: str, repeats: int, as_json: bool, **flags: Any) -> None:
     """Time the derivative engines on one loss."""
     settings = resolve({"problem": problem, **flags})

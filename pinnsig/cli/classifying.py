@@ -10,6 +10,7 @@ import click
 
 from pinnsig.classify import ClassifySettings, Epoch, Trained, resume_classifier
 from pinnsig.classify import classify as run_classify
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.training import INTERRUPTED, NON_FINITE
@@ -32,6 +33,10 @@ Work = Callable[..., tuple[Path, dict[str, Any]]]
 @click.option("--json", "as_json", is_flag=True, help="print the result on stdout as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
 @click.pass_context
+@examples(
+    "pinnsig classify digits --act tanh",
+    "pinnsig classify digits --depth 20 --width 16",
+)
 def classify(
     context: click.Context,
     dataset: str,

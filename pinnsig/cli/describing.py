@@ -8,6 +8,7 @@ import click
 import torch
 
 from pinnsig.activations import ACTIVATIONS, build_activation, check_membership, parse_function
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import setting_options
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.core.errors import ProblemError
@@ -18,6 +19,7 @@ from pinnsig.problem import INTERIOR, Choice, Coefficient, Problem, problem_clas
 from pinnsig.run.building import build_initializer
 from pinnsig.run.settings import GivenSettings, check_settings
 from pinnsig.sampling import Counts, draw_sites
+from pinnsig.table import Line, entry_of, read_tables
 
 SOME = 1000  # points, more than conditions have faces
 JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")
@@ -26,6 +28,10 @@ JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")
 @click.command()
 @click.argument("name", required=False)
 @JSON
+@examples(
+    "pinnsig problems",
+    "pinnsig problems burgers",
+)
 def problems(name: str | None, as_json: bool) -> None:
     """List the registered problems, or describe one.
 
@@ -82,7 +88,8 @@ def _describe(name: str, as_json: bool) -> None:
         {
             "fields": ", ".join(cls.fields),
             "domain": facts["domain"],
-            "solution": "known" if problem.has("solution") else "not known",
+            "reference": _reference(cls),
+            **_errors(name),
         }
     )
     for key, function in cls.functions().items():
@@ -102,6 +109,33 @@ def _describe(name: str, as_json: bool) -> None:
     print_table(("term", "group"), terms.items())
 
 
+def _reference(cls: type[Problem]) -> str:
+    """What the solution is, by its docstring; for files that hold a solution without one: known."""
+    if not cls().has("solution"):
+        return "none: the error is estimated"
+    name = "solution"  # which the base class does not have
+    about = inspect.cleandoc(getattr(cls, name).__doc__ or "known")
+    return about.partition("\n\n")[0].replace("\n", " ")
+
+
+def _errors(name: str) -> dict[str, str]:
+    """The lowest error of the tables below runs/table, and the best published one."""
+    found = {}
+    records = [record for records in read_tables().values() for record in records]
+    known = [
+        (error, line.record["command"])
+        for line in map(Line.of, records)
+        if line.problem == name and (error := line.median()) is not None
+    ]
+    if known:
+        found["lowest error"] = "{:.2g}, {}".format(*min(known))
+    published = entry_of(name).published
+    if published is not None:
+        other = f" ({published.other})" if published.other else ""
+        found["published"] = f"{published.error:.2g}, {published.source}{other}"
+    return found
+
+
 def _term_groups(problem: Problem) -> dict[str, str]:
     """The group of every term of the loss."""
     sites = draw_sites(problem, Counts(4, SOME, SOME), "lhs", seed=0)
@@ -116,6 +150,10 @@ def _term_groups(problem: Problem) -> dict[str, str]:
 
 @click.command()
 @JSON
+@examples(
+    "pinnsig activations",
+    "pinnsig activations --json",
+)
 def activations(as_json: bool) -> None:
     """List the named activations; expressions combine them."""
     facts = {
@@ -138,6 +176,10 @@ def activations(as_json: bool) -> None:
 
 @click.command()
 @JSON
+@examples(
+    "pinnsig networks",
+    "pinnsig networks --json",
+)
 def networks(as_json: bool) -> None:
     """List the networks, with the parameters of each."""
     facts = {
@@ -171,6 +213,10 @@ class _TakesExpression(click.Command):
 @click.argument("activation", metavar="ACT")
 @setting_options("scale", "init", "p", "sigma_b", "depth")
 @JSON
+@examples(
+    "pinnsig init tanh --scale 1.3 --depth 50",
+    'pinnsig init "tanh(10x) + erf(x)" --init eoc',
+)
 def init(activation: str, as_json: bool, **flags: Any) -> None:
     """Show the numbers of an initialisation.
 
@@ -201,6 +247,10 @@ AS_TEXT = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 @click.argument("expression", metavar="EXPR")
 @JSON
 @click.pass_context
+@examples(
+    'pinnsig check-activation "tanh(x) + 0.1x"',
+    'pinnsig check-activation "arctan(2x)"',
+)
 def check_activation(context: click.Context, expression: str, as_json: bool) -> None:
     """Check EXPR against the odd-sigmoid class.
 

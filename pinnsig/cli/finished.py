@@ -11,6 +11,7 @@ import click
 import numpy as np
 import torch
 
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_points
@@ -39,6 +40,10 @@ RUN = click.argument("run", type=PATH)
 @click.option("--x", help="of a sweep: the setting along the axis  [the scale]")
 @click.option("--y", help="of a sweep: the other setting of maps")
 @TRUST
+@examples(
+    "pinnsig plot RUN",
+    "pinnsig plot SWEEP --x scale --y relative_l2",
+)
 def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
     """Draw the figures of a finished run, or of a sweep.
 
@@ -98,6 +103,10 @@ def plot(run: Path, x: str | None, y: str | None, trust: bool) -> None:
 @click.option("--last", is_flag=True, help="the weights at the end, not the best ones")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 @TRUST
+@examples(
+    "pinnsig predict RUN --at x=0.1 t=0.5 --of u,u.x",
+    "pinnsig predict RUN --at x=-1:1:5 t=0.25,0.5",
+)
 def predict(
     run: Path,
     more: tuple[str, ...],

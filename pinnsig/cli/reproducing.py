@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FOLDER
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.paper import FIGURES, PRESETS, ROOT, PaperFigure, find_figure, last_record, reproduce
@@ -27,6 +28,10 @@ LINES = 20
               help="processes that train  [on images one a core, on a GPU 1]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
+@examples(
+    "pinnsig paper",
+    "pinnsig paper chi",
+)
 def paper(
     name: str | None,
     listing: bool,

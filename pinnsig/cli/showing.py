@@ -1,16 +1,18 @@
 """`pinnsig show`: the result of a run, what is known of one that has none, a table of many."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pinnsig.cli.options import PATH
+from pinnsig.cli.examples import examples
+from pinnsig.cli.options import FOLDER, PATH
 from pinnsig.cli.output import number, print_json, print_pairs, print_table
 from pinnsig.cli.sweeping import RESULTS, print_rows
 from pinnsig.core.errors import RunError
+from pinnsig.core.registry import unknown
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.state import DAMAGED_RUN, FINISHED_RUN, run_state
 from pinnsig.sweeps import SweepDirectory
@@ -24,6 +26,10 @@ COEFFICIENT = ("value", "start", "true", "error", "estimated", "standard_error",
 @click.command()
 @click.argument("run", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
+@examples(
+    "pinnsig show RUN",
+    "pinnsig show runs",
+)
 def show(run: Path, as_json: bool) -> None:
     """Show the result of a run, or a table of runs.
 
@@ -36,6 +42,44 @@ def show(run: Path, as_json: bool) -> None:
         _show_many(run, as_json)
     else:
         _show_run(RunDirectory.open(run), as_json)
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default="runs")
+@click.option("--problem", metavar="NAME", help="only runs of this problem")
+@click.option("--sort", default="date", metavar="COLUMN", help="date, loss or error  [date]")
+@click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@examples("pinnsig runs", "pinnsig runs --problem burgers --sort error")
+def runs(folder: Path, problem: str | None, sort: str, as_json: bool) -> None:
+    """List runs and sweeps with their losses and errors.
+
+    FOLDER is where they are. The last line is the latest, or with --sort the best; runs without the
+    number come first.
+    """
+    if sort not in SORTED:
+        raise click.UsageError(unknown("column", sort, SORTED))
+    if not (folder.is_dir() and is_overview(folder)):
+        raise RunError(f"there are no runs in {folder}: pinnsig solve burgers makes one")
+    rows = [row for row in overview(folder) if problem in (None, row["problem"])]
+    if not rows:
+        raise RunError(f"there are no runs of {problem} in {folder}")
+    rows.sort(key=SORTED[sort])
+    _print_many(rows, folder, as_json, "latest" if sort == "date" else f"lowest {sort}")
+
+
+def _size(value: Any) -> float:
+    """What sorts small numbers last: minus the number, of an estimate such as "about 1e-5" too."""
+    try:
+        return -float(str(value).removeprefix("about "))
+    except ValueError:
+        return -math.inf
+
+
+SORTED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "date": lambda row: row["date"],
+    "loss": lambda row: _size(row["loss"]),
+    "error": lambda row: _size(row["error"]),
+}
 
 
 def print_coefficients(coefficients: Mapping[str, Any]) -> None:
@@ -59,12 +103,15 @@ def _interval(low: float, high: float) -> str:
 
 
 def _show_many(folder: Path, as_json: bool) -> None:
-    rows = overview(folder)
+    _print_many(overview(folder), folder, as_json, "latest")
+
+
+def _print_many(rows: list[dict[str, Any]], folder: Path, as_json: bool, last: str) -> None:
     if as_json:
         print_json(rows)
         return
     print_table(ROW, [[row[name] for name in ROW] for row in rows])
-    click.echo(f"\nlatest: pinnsig show {folder / rows[-1]['run']}")
+    click.echo(f"\n{last}: pinnsig show {folder / rows[-1]['run']}")
 
 
 def _show_sweep(path: Path, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import click
 from torch import Tensor
 
 from pinnsig.activations import Activation, build_activation
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FILE, setting_options
 from pinnsig.cli.output import number, print_json, print_table
 from pinnsig.core.devices import DTYPES, choose_device
@@ -43,6 +44,10 @@ HEAD = (
               default=Path("runs/signal.png"), help="where to draw  [runs/signal.png]")  # fmt: skip
 @click.option("--no-figure", is_flag=True, help="draw nothing")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@examples(
+    "pinnsig signal tanh --depth 50 --width 32",
+    "pinnsig signal tanh --network resnet",
+)
 def signal(
     activation: str,
     compare: bool,

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pinnsig.cli.classifying import resume_run
+from pinnsig.cli.examples import examples
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
@@ -62,6 +63,10 @@ def running_options(command: Any) -> Any:
 @running_options
 @TRUST
 @click.pass_context
+@examples(
+    "pinnsig solve burgers --act tanh --scale 1.3",
+    "pinnsig solve heat.py --set k=0.2 --preset accurate",
+)
 def solve(
     context: click.Context,
     problem: str | None,
@@ -108,6 +113,10 @@ def solve(
 @running_options
 @TRUST
 @click.pass_context
+@examples(
+    "pinnsig resume runs/burgers/20260131-120000-1a2b3c",
+    "pinnsig resume RUN --broyden 8000",
+)
 def resume(
     context: click.Context,
     run: Path,

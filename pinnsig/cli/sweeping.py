@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pinnsig.cli.examples import examples
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_table
@@ -66,6 +67,10 @@ RESULTS = ("status", "best_loss", "relative_l2", "learned", "seconds", "stop")
 @click.option("--quiet", is_flag=True, help="show no progress")
 @TRUST
 @click.pass_context
+@examples(
+    "pinnsig sweep burgers --scale 0.5:2:4 --init calibrated,eoc --seed 0:2:3",
+    "pinnsig sweep burgers --scale 1,1.3 --seed 0,1 --dry-run",
+)
 def sweep(
     context: click.Context,
     problem: str | None,
@@ -134,6 +139,10 @@ def print_rows(table: SweepTable, columns: tuple[str, ...]) -> None:
 @click.option("--metric", default="best_loss", help="best_loss, relative_l2, seconds  [best_loss]")
 @click.option("--per", default="", metavar="NAMES", help="test apart for each value of these")
 @click.option("--json", "as_json", is_flag=True, help="print as JSON")
+@examples(
+    "pinnsig compare SWEEP --by init",
+    "pinnsig compare SWEEP --by act --metric relative_l2",
+)
 def compare(directory: Path, by: str, metric: str, per: str, as_json: bool) -> None:
     """Compare the values of a setting over a sweep.
 

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FOLDER
 from pinnsig.cli.output import print_json
 from pinnsig.cli.sweep_progress import sweep_progress
@@ -38,6 +39,10 @@ WIDE = 200  # columns where there is no terminal
 @click.option("--json", "as_json", is_flag=True, help="print the records as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
 @click.pass_context
+@examples(
+    "pinnsig table --quick --only heat,burgers",
+    "pinnsig table --show",
+)
 def table(
     context: click.Context,
     quick: bool,

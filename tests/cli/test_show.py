@@ -1,5 +1,6 @@
 """show: a run, one that has no result, a sweep, and a folder of runs."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,24 @@ def test_an_interval_has_the_digits_that_tell_its_ends_apart():
     assert _interval(9.99998, 10.00001) == "9.99998 to 10.00001"
     assert _interval(14.99999999, 15.00000001) == "14.99999999 to 15.00000001"
     assert _interval(-1.0, 1.0) == "-1 to 1"
+
+
+def test_runs_are_listed_and_sorted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert "there are no runs in runs" in cli("runs").complaint()
+    for name, loss, error in (("a", 1e-3, 0.5), ("b", 1e-5, 0.7), ("c", 1e-4, None)):
+        run = tmp_path / "runs" / "heat" / name
+        run.mkdir(parents=True)
+        (run / "config.json").write_text(json.dumps({"problem": "heat", "act": "tanh"}))
+        result = {"best_loss": loss, "relative_l2": error, "estimated_error": 0.1, "stop": "done"}
+        (run / "result.json").write_text(json.dumps(result))
+
+    def order(*arguments: str) -> list[str]:
+        return [row["run"][-1] for row in cli("runs", "--json", *arguments).json()]
+
+    assert order("--sort", "loss") == ["a", "c", "b"]
+    assert order("--sort", "error") == ["b", "a", "c"]
+    assert order("--problem", "heat") == ["a", "b", "c"]
+    assert cli("runs", "--sort", "loss").out.endswith("lowest loss: pinnsig show runs/heat/b\n")
+    assert "there are no runs of wave" in cli("runs", "--problem", "wave").complaint()
+    assert "did you mean loss?" in cli("runs", "--sort", "los").complaint()

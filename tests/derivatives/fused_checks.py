@@ -123,7 +123,8 @@ def test_plans(name, outputs):
     check(plan_of(name), 17, outputs=outputs)
 
 
-@pytest.mark.parametrize("act", ACTIVATIONS)
+# each one's expressions are compared with mpmath elsewhere, as Triton too
+@pytest.mark.parametrize("act", ACTIVATIONS if DEVICE == "cuda" else ACTIVATIONS[::5])
 def test_activations(act):
     check(plan_of("xx t"), 33, act=act)
 
@@ -164,7 +165,8 @@ def test_deterministic_gradients_are_the_same_bit_for_bit():
         assert torch.equal(first, evaluate(engine, net, points, plan, cotangent)[1])
 
 
-@pytest.mark.parametrize("act", ACTIVATIONS)
+# each one's expressions are compared with mpmath elsewhere, as Triton too
+@pytest.mark.parametrize("act", ACTIVATIONS if DEVICE == "cuda" else ACTIVATIONS[::5])
 def test_activations_far_from_and_near_to_zero(act):
     """One unit, so that the plan's rows are the derivatives at known places."""
     plan = Plan.closing(("x",), [(2,)])

@@ -142,7 +142,7 @@ def train(root: Path) -> None:
 @pytest.mark.skipif(
     "forkserver" not in multiprocessing.get_all_start_methods(), reason="needs fork to be quick"
 )
-@pytest.mark.parametrize("moments", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_nothing_is_lost(runs: Path, straight: Path, moments: int):
     generator = np.random.default_rng(0)
     # not from this process, whose threads a fork would lose

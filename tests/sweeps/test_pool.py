@@ -49,11 +49,12 @@ def test_threads_are_divided():
     assert Pool(4, 2).threads == 1
 
 
-def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place):
+@pytest.mark.parametrize("calls", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place, calls: int):
     """The run of k = 1 is killed whenever it is begun; the others are done."""
     problem = place.problem(f"if self.k == 1: {DIE}")
     flags = {**SMALL, "set": {"k": "0.1,1,0.2"}, "out": tmp_path / "sweep"}
-    for _ in range(2):  # calls, each of which tries anew
+    for _ in range(calls):  # each of which tries anew
         tries = Tries()
         found = pinnsig.sweep(problem, executor=Pool(1), watcher=tries, **flags)
         assert found.column("status") == ["done", "failed", "done"]
@@ -66,14 +67,19 @@ def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place):
     assert mended.values("reason") == [None]
 
 
-def test_a_run_that_gets_further_each_time_is_never_given_up(tmp_path: Path, place: Place):
-    """Two processes die, and each has saved some iterations by then."""
-    problem = place.problem(f"if self.is_training() and len(list(PLACE.iterdir())) < 3: {DIE}")
+@pytest.mark.parametrize("deaths", [1, pytest.param(3, marks=pytest.mark.slow)])
+def test_a_run_that_gets_further_each_time_is_never_given_up(
+    tmp_path: Path, place: Place, deaths: int
+):
+    """Processes die, and each has saved some iterations by then."""
+    problem = place.problem(
+        f"if self.is_training() and len(list(PLACE.iterdir())) <= {deaths}: {DIE}"
+    )
     flags = {**SMALL, "adam": 30, "lbfgs": 0, "checkpoint_every": 1, "out": tmp_path / "sweep"}
     tries = Tries()
     table = pinnsig.sweep(problem, executor=Pool(1), retry=0, watcher=tries, **flags)
-    assert tries.again == [True, True]
-    assert len(place.trained()) == 3
+    assert tries.again == [True] * deaths
+    assert len(place.trained()) == deaths + 1
     assert table[0]["iterations"] == 30
     assert (table[0]["status"], table[0]["attempts"]) == ("done", None)
 
