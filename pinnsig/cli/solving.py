@@ -13,16 +13,19 @@ import click
 from pinnsig.cli.classifying import resume_run
 from pinnsig.cli.examples import examples
 from pinnsig.cli.merging import flags_over_file
-from pinnsig.cli.options import PATH, setting_options
+from pinnsig.cli.options import FOLDER, PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.cli.showing import print_coefficients
 from pinnsig.cli.trusting import TRUST, tell, trusting
+from pinnsig.core.errors import RankError
 from pinnsig.core.paths import plain
 from pinnsig.problem import Problem
 from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.following import follow
+from pinnsig.run.processes import follows, joined
 from pinnsig.run.settings import PRESETS, PURPOSES, read_config
 from pinnsig.run.solver import Result
 from pinnsig.run.solver import resume as run_resume
@@ -50,6 +53,14 @@ def running_options(command: Any) -> Any:
             is_flag=True,
             help="keep all of a large checkpoint when done, for an exact resume",
         ),
+        click.option(
+            "--devices",
+            type=int,
+            default=1,
+            metavar="N",
+            help="share the points between N processes of this machine, one for each GPU or with "
+            "equal parts of the cores  [1]",
+        ),
     ):
         command = option(command)
     return command
@@ -60,6 +71,7 @@ def running_options(command: Any) -> Any:
 @setting_options()
 @click.option("--config", type=PATH, help="settings from a TOML or JSON file")
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
+@click.option("--path", type=FOLDER, metavar="DIR", help="the run directory itself, new or empty")
 @running_options
 @TRUST
 @click.pass_context
@@ -72,8 +84,10 @@ def solve(
     problem: str | None,
     config: Path | None,
     runs: str,
+    path: Path | None,
     no_figures: bool,
     keep_checkpoint: bool,
+    devices: int,
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -88,6 +102,9 @@ def solve(
     Exit code 0: done; 1: training failed, or came to no finite end; 2: bad input, nothing was
     trained; 130: interrupted.
     """
+    if follows():
+        follow_quietly(context)
+        return
     given = flags_over_file(read_config(config) if config else {}, flags, config)
     named: str | type[Problem] | None = problem or given.get("problem")
     if config and not problem and named:
@@ -100,8 +117,8 @@ def solve(
 
     def work(callbacks: list[Callback]) -> Result:
         return run_solve(
-            named, runs=runs, figures=not no_figures, callbacks=callbacks,
-            keep_checkpoint=keep_checkpoint, **given,
+            named, runs=runs, path=path, figures=not no_figures, callbacks=callbacks,
+            keep_checkpoint=keep_checkpoint, devices=devices, **given,
         )  # fmt: skip
 
     _run(context, work, "preset" in given, tensorboard, as_json, quiet)
@@ -122,6 +139,7 @@ def resume(
     run: Path,
     no_figures: bool,
     keep_checkpoint: bool,
+    devices: int,
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -135,6 +153,9 @@ def resume(
     logging and saving may change; what the weights and points were made with may not. A run of
     `classify` goes on as it is, to its last epoch.
     """
+    if follows():
+        follow_quietly(context)
+        return
     if RunDirectory.open(run).is_classifier():
         changed = [name for name, value in changes.items() if value is not None]
         if changed or tensorboard:
@@ -147,10 +168,19 @@ def resume(
     def work(callbacks: list[Callback]) -> Result:
         return run_resume(
             run, figures=not no_figures, callbacks=callbacks, keep_checkpoint=keep_checkpoint,
-            **changes,
+            devices=devices, **changes,
         )  # fmt: skip
 
     _run(context, work, True, tensorboard, as_json, quiet)
+
+
+def follow_quietly(context: click.Context) -> None:
+    """Be one of torchrun's processes that only answer rank 0, which says all there is to say."""
+    try:
+        with joined(1) as ranks:
+            follow(ranks)
+    except RankError:
+        context.exit(NOT_FINITE)
 
 
 def _run(

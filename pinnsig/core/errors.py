@@ -88,6 +88,10 @@ class TrainingError(PinnsigError):
         self.path = path
 
 
+class RankError(PinnsigError):
+    """The processes of a run cannot be started or reached, or one of them has ended."""
+
+
 class SignalError(PinnsigError):
     """An analysis of an untrained network cannot be made as asked."""
 

@@ -1,12 +1,15 @@
 """Ctrl-C and SIGTERM as a question that training asks between iterations."""
 
 import contextlib
+import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PARENT_DEATH_SIGNAL = 1  # of prctl, which Linux has
 
 
 class Interruption:
@@ -58,3 +61,23 @@ def interruptible(tell: Callable[[int], None]) -> Iterator[Interruption]:
         yield found
     finally:
         restore()
+
+
+@contextlib.contextmanager
+def deaf() -> Iterator[None]:
+    """Hear neither Ctrl-C nor SIGTERM, which another process is to hear."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_with_parent(by: int = signal.SIGTERM) -> None:
+    """Have the parent's death send this process a signal, where the system can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, by)

@@ -28,6 +28,8 @@ class Block:
         residuals: how many residuals there are at each point; a condition on several quantities
             has several, which make one term.
         notice: what a user should know of its code, a line; "" for nothing.
+        total: how many points the term has in all, where other processes hold the rest; infinity
+            where those here count for nothing; None where these are all.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Block:
     stride: int
     residuals: int
     notice: str = ""
+    total: float | None = None
 
     def __len__(self) -> int:
         return self.points.shape[0]
@@ -55,6 +58,11 @@ class Block:
     def by_term(self, sums: Tensor) -> Tensor:
         """From sums by residual, shape (..., residuals), to those by term, (..., terms)."""
         return sums if self.is_interior else sums.sum(-1, keepdim=True)
+
+    @property
+    def groups(self) -> float:
+        """How many groups of neighbouring points its means are over."""
+        return (len(self) if self.total is None else self.total) / self.stride
 
     @property
     def rows(self) -> int:
@@ -89,7 +97,11 @@ class BoundTerms:
 
 
 def make_blocks(
-    problem: Problem, sites: Mapping[str, Sites], like: Tensor, checked: bool = False
+    problem: Problem,
+    sites: Mapping[str, Sites],
+    like: Tensor,
+    checked: bool = False,
+    totals: Mapping[str, float] | None = None,
 ) -> list[Block]:
     """The blocks of all terms that have points, in the type and on the device of `like`.
 
@@ -98,6 +110,7 @@ def make_blocks(
         sites: points by term.
         like: as above.
         checked: whether it is known that the problem's code sees each point by itself.
+        totals: points of each term in all, where these are a share of them; see `Block.total`.
 
     Raises:
         ProblemError: a residual of the wrong shape or type, problem code that fails or depends on
@@ -122,6 +135,8 @@ def make_blocks(
     for term in (term for block in blocks if block.is_interior for term in block.terms):
         if term in GROUPS:
             raise ProblemError(f"a residual is named {term!r}, as a group of conditions is: rename")
+    if totals is not None:
+        blocks = [replace(block, total=totals[block.name]) for block in blocks]
     names = [term for block in blocks for term in block.terms]
     if len(set(names)) != len(names):
         raise ProblemError(f"two terms have one name among {', '.join(names)}")

@@ -38,6 +38,7 @@ class Objective:
         deterministic: choose an engine whose gradients are the same bit for bit every time.
         checked: whether the problem's code is known to be right (`make_blocks`).
         sizes: of terms, by which their residuals are divided in the loss; 1 where not given.
+        totals: points of each term in all, where these are a share of them (`make_blocks`).
 
     Attributes:
         weights: what an evaluation takes that is given no others.
@@ -57,6 +58,7 @@ class Objective:
         deterministic: bool = False,
         checked: bool = False,
         sizes: Mapping[str, float] | None = None,
+        totals: Mapping[str, float] | None = None,
     ) -> None:
         self.model = model
         self.sites = dict(sites)
@@ -64,7 +66,7 @@ class Objective:
         self.engine_name = engine if isinstance(engine, str) else engine.name
         self.flat = FlatParameters(model.parameters())
         bound = model.bound()
-        self.blocks = make_blocks(bound, sites, self.flat.values, checked)
+        self.blocks = make_blocks(bound, sites, self.flat.values, checked, totals)
         if isinstance(engine, str):
             plans = [block.plan for block in self.blocks]
             engine = choose_engine(engine, model.network, plans, deterministic)
@@ -77,7 +79,7 @@ class Objective:
         self.weights = Weights(plain.terms / self.size_squares)
         self.given_weights: list[float] = self.weights.terms.tolist()
         self.given = dict(weights or {})
-        means = [block.stride / len(block) for block in self.blocks for _ in block.terms]
+        means = [1 / block.groups for block in self.blocks for _ in block.terms]
         self.means = torch.tensor(means, dtype=torch.float64).to(self.weights.terms)
         self.evaluations = 0
         zeros = torch.zeros_like(self.means).repeat(2, 1)
@@ -98,6 +100,11 @@ class Objective:
     def interior(self) -> Block:
         """The collocation points, with the PDE's own residuals."""
         return next(block for block in self.blocks if block.is_interior)
+
+    @property
+    def collocation(self) -> Points:
+        """The collocation points, all of them."""
+        return self.interior.points
 
     @property
     def rows(self) -> int:
@@ -155,6 +162,10 @@ class Objective:
         return Objective(
             model, self.engine_name, self.sites, self.given, self.deterministic, True, self.sizes
         )
+
+    def alone(self) -> "Objective":
+        """The same loss in this process alone."""
+        return self
 
     @torch.no_grad()
     def residual_sizes(self, points: Points) -> Column:

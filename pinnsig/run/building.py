@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from pinnsig.calibration import (
 )
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.core.memory import in_words
+from pinnsig.core.ranks import Ranks
 from pinnsig.core.registry import suggestion
 from pinnsig.initializers import Initializer, initializer_from
 from pinnsig.model import Model
 from pinnsig.model.fields import function_coordinates, guarded, input_count
 from pinnsig.networks import Network
 from pinnsig.objective import Objective, check_learned
+from pinnsig.objective.distributed import DealtObjective
 from pinnsig.problem import Joint, Problem, Sites, Slab, problem_class, restricted
 from pinnsig.run.networks import (
     Own,
@@ -241,7 +244,10 @@ def run_sites(settings: Settings, problem: Problem, number: int = 0) -> dict[str
 
 
 def build_objective(
-    parts: RunComponents, engine: str | None = None, sites: Mapping[str, Sites] | None = None
+    parts: RunComponents,
+    engine: str | None = None,
+    sites: Mapping[str, Sites] | None = None,
+    ranks: Ranks | None = None,
 ) -> Objective:
     """The loss at the points that the settings ask for.
 
@@ -249,6 +255,7 @@ def build_objective(
         parts: what `build` made.
         engine: another engine than the settings name.
         sites: the points, where they are drawn already.
+        ranks: the processes that share them.
 
     Raises:
         PinnsigError: the problem's code fails, or points, weights or engine cannot be used.
@@ -256,7 +263,8 @@ def build_objective(
     settings = parts.settings
     if parts.problem.hard or parts.problem.hard_names:
         _check_hard(parts)
-    objective = Objective(
+    make = Objective if ranks is None or ranks.size == 1 else partial(DealtObjective, ranks)
+    objective = make(
         parts.model,
         engine or settings.engine,
         run_sites(settings, parts.problem) if sites is None else sites,

@@ -13,6 +13,7 @@ import torch
 
 from pinnsig.core.errors import PinnsigError, RunError, SettingsError, TrainingError, one_line
 from pinnsig.core.interrupts import Interruption, interruptible
+from pinnsig.core.ranks import Ranks
 from pinnsig.model import Model
 from pinnsig.model.evaluation import compare, has_reference, relative_l2
 from pinnsig.model.fields import guarded
@@ -26,6 +27,7 @@ from pinnsig.run.directory import RunDirectory
 from pinnsig.run.ending import Ending, failing_term, is_memory
 from pinnsig.run.environment import environment
 from pinnsig.run.figures import draw_initial_activations
+from pinnsig.run.following import OwnParts, lead
 from pinnsig.run.judging import absurd_start, zero_loss
 from pinnsig.run.logbook import Logbook
 from pinnsig.run.phases import build_phases, build_weighting
@@ -51,6 +53,8 @@ class Options:
         keep_checkpoint: whether a finished run keeps all of a large checkpoint.
         clock: what limits on time and the times that are told go by.
         is_slab: whether it is a part of a run, which has the settings.
+        ranks: the processes that share it.
+        given: what each of them was given, by a script that all of them run.
     """
 
     figures: bool = True
@@ -58,6 +62,8 @@ class Options:
     keep_checkpoint: bool = False
     clock: Clock = field(default=time.perf_counter)
     is_slab: bool = False
+    ranks: Ranks = field(default_factory=Ranks)
+    given: OwnParts = OwnParts()
 
 
 def listening(
@@ -99,7 +105,12 @@ class Run:
         self.source: dict[str, Any] | None = None
         self.resumed = 0
         self.notices: list[str] = []
-        settings = parts.settings
+        settings, ranks = parts.settings, options.ranks
+        if ranks.size > 1:
+            self.notices.append(
+                f"{ranks.size} processes share the points, {torch.get_num_threads()} "
+                f"thread{'s' * (torch.get_num_threads() > 1)} each on a CPU"
+            )
         limited = [settings.stop_error, *(phase.error for phase in settings.phase_list())]
         if any(limit is not None for limit in limited) and not has_reference(parts.problem):
             raise SettingsError(
@@ -112,7 +123,9 @@ class Run:
     def _trainer(self, error_every: int) -> Callable[[], Trainer]:
         """What makes the trainer: weights found at the start meet the problem's own code."""
         parts = self.parts
-        objective = build_objective(parts, sites=self.drawn and self.drawn.sites)
+        lead(self.options.ranks, parts, self.options.given)
+        ranks = self.options.ranks
+        objective = build_objective(parts, sites=self.drawn and self.drawn.sites, ranks=ranks)
         return lambda: Trainer(
             objective,
             build_phases(parts, self.optimizers),
@@ -210,8 +223,13 @@ class Run:
 
     def _changes(self, state: dict[str, Any], number: int | None) -> list[str]:
         """What makes a run that goes on differ from one that was never interrupted."""
-        found, threads = [], torch.get_num_threads()
-        if self.parts.settings.device == "cpu" and threads != state["threads"]:
+        found, threads, size = [], torch.get_num_threads(), self.options.ranks.size
+        if size != (before := state.get("processes", 1)):
+            found.append(
+                f"the run had {before} process{'es' * (before > 1)} and now has {size}: the last "
+                "digits may differ"
+            )
+        elif self.parts.settings.device == "cpu" and threads != state["threads"]:
             found.append(
                 f"the run had {state['threads']} threads and now has {threads}: the last digits "
                 "may differ (OMP_NUM_THREADS)"
@@ -237,7 +255,9 @@ class Run:
         try:
             self.callbacks.started(replace(parts, notices=told), directory.path)
             outcome = yield from trainer.training(first)
+            self._go_alone()
         except Exception as error:
+            self._go_alone()
             raise self._failed(error, book, ending) from error
         except BaseException:  # whatever tears a run away, its best weights are kept
             book.close()
@@ -247,6 +267,14 @@ class Run:
         result = ending.finish(outcome)
         self.callbacks.finished(result)
         return result
+
+    def _go_alone(self) -> None:
+        """Judge in this process: the others have done their part, or are gone."""
+        ranks = self.options.ranks
+        if ranks.whole_threads is not None:
+            torch.set_num_threads(ranks.whole_threads)
+        with contextlib.suppress(Exception):  # the problem's code has failed
+            self.trainer.answers.objective = self.trainer.objective.alone()
 
     def _failed(self, error: Exception, book: Logbook, ending: Ending) -> TrainingError:
         """Leave what there is by now; return the error that says so."""
@@ -275,6 +303,7 @@ class Run:
         """What a checkpoint holds."""
         return {
             "trainer": state,
+            "processes": self.options.ranks.size,
             "at_start": self.at_start,
             "resumed": self.resumed,
             "threads": torch.get_num_threads(),
@@ -292,7 +321,8 @@ class Run:
             **settings.as_dict(), "engine": self.trainer.objective.engine.name,
         }  # fmt: skip
         source = {} if self.source is None else {"source": self.source}
-        directory.write_json("config.json", {**given, "environment": environment(), **source})
+        about = {**environment(), "launch": self.options.ranks.launch}
+        directory.write_json("config.json", {**given, "environment": about, **source})
 
 
 def _error(model: Model) -> float | None:

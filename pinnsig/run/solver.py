@@ -10,6 +10,7 @@ from typing import Any
 from pinnsig.core.errors import ProblemError, RunError, TrainingError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.interrupts import Interruption
+from pinnsig.core.ranks import Ranks
 from pinnsig.core.trust import Trust
 from pinnsig.optim import Make, drive
 from pinnsig.problem import Problem, Slab, absolute, name_of, opened_by, problem_class
@@ -20,6 +21,7 @@ from pinnsig.run.directory import RunDirectory
 from pinnsig.run.environment import version_notices
 from pinnsig.run.networks import Own, is_drawn, own_network
 from pinnsig.run.points import POINTS, Drawn
+from pinnsig.run.processes import begun_by, own_parts, refuse_slabs, together
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings
 from pinnsig.run.running import Options, Run, Solving, listening
@@ -45,6 +47,7 @@ def solve(
     callbacks: Sequence[Callback] = (),
     keep_checkpoint: bool = False,
     clock: Clock = time.perf_counter,
+    devices: int = 1,
     **given: Any,
 ) -> Result:
     """Train a network on a problem and leave a run directory.
@@ -58,6 +61,9 @@ def solve(
         keep_checkpoint: whether a finished run keeps all of a checkpoint above 32 MB, so that a
             resume for longer goes on exactly; else what the optimiser remembers is dropped.
         clock: gives seconds; limits on time and the times that are told go by it.
+        devices: processes to start on this machine, which share the points: one for each GPU, or
+            with equal parts of the threads. A script that torchrun has started in several
+            processes has them already.
         given: settings by name (`pinnsig.run.settings.Settings`). `network` may be an `nn.Module`,
             whose weights the run starts from, or a callable that makes one: of `inputs` and
             `outputs`, and of those of `depth`, `width`, `activation`, `dtype`, `device` and
@@ -69,8 +75,16 @@ def solve(
         TrainingError: training failed on its way, by the problem's code, a callback, or for want of
             memory; `error.path` has the best weights, the last checkpoint and a result.
     """
-    options = Options(figures, callbacks, keep_checkpoint, clock)
-    return drive(solving(problem, runs=runs, path=path, options=options, **given), evaluate_alone)
+    own = own_parts(problem, given.get("network"))
+
+    def work(ranks: Ranks) -> Result:
+        options = Options(figures, callbacks, keep_checkpoint, clock, ranks=ranks, given=own)
+        if ranks.again and (begun := begun_by(ranks.launch, path)) is not None:
+            return drive(resuming(begun, options=options, trust=True), evaluate_alone)
+        run = solving(problem, runs=runs, path=path, options=options, **given)
+        return drive(run, evaluate_alone)
+
+    return together(devices, work, own)
 
 
 def solving(
@@ -102,6 +116,7 @@ def solving(
     if problem_type is None:
         problem_type = problem_class(settings.problem, code)
     if settings.slabs != 1:
+        refuse_slabs(options.ranks)
         plan = SlabRun.of(settings, problem_type, options, network, optimizers)
         onwards = Onwards(options.callbacks)
         own = slab_settings(plan.settings, 0)
@@ -125,6 +140,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     keep_checkpoint: bool = False,
     clock: Clock = time.perf_counter,
+    devices: int = 1,
     trust: Trust = False,
     optimizers: Make | Sequence[Make] = (),
     **changes: Any,
@@ -140,7 +156,7 @@ def resume(
         run: the run directory, wherever it is now.
         problem: the problem's class, where the run was started from Python with a class.
         network: the run's own network, or what makes it, where it is not a registered one.
-        figures, callbacks, keep_checkpoint, clock: see `solve`.
+        figures, callbacks, keep_checkpoint, clock, devices: see `solve`.
         trust: whether code that came with the run may be run; this is remembered.
         optimizers: the functions that made the run's optimisers, in the order of its phases.
         changes: settings that may change: more iterations (`adam`, `lbfgs`), `phases` to add,
@@ -154,17 +170,22 @@ def resume(
             when the run was started.
         TrainingError: see `solve`.
     """
-    options = Options(figures, callbacks, keep_checkpoint, clock)
-    made = resuming(
-        run,
-        problem=problem,
-        network=network,
-        options=options,
-        trust=trust,
-        optimizers=optimizers,
-        **changes,
-    )
-    return drive(made, evaluate_alone)
+    own = own_parts(problem, network)
+
+    def work(ranks: Ranks) -> Result:
+        options = Options(figures, callbacks, keep_checkpoint, clock, ranks=ranks, given=own)
+        made = resuming(
+            run,
+            problem=problem,
+            network=network,
+            options=options,
+            trust=trust,
+            optimizers=optimizers,
+            **changes,
+        )
+        return drive(made, evaluate_alone)
+
+    return together(devices, work, own)
 
 
 def resuming(
@@ -189,6 +210,7 @@ def resuming(
             )
         saved = read_config(directory.path / "config.json")
         if saved.get("slabs", 1) != 1:
+            refuse_slabs(options.ranks)
             check_changes(changes)
             settings = resolve(changed_settings(saved, changes, ()))
             own = problem_of(directory, settings.problem, trust, problem)

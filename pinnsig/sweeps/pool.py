@@ -5,11 +5,9 @@ that the same sweep can go on with it.
 """
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import Any
 
 import torch
 
-from pinnsig.core.interrupts import Interruption, interruptible
+from pinnsig.core.interrupts import Interruption, end_with_parent, interruptible
 from pinnsig.run.callbacks import Callback
 from pinnsig.sweeps.executors import Event, Executor, Tell
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
@@ -26,7 +24,6 @@ from pinnsig.training import Record
 
 POLL = 0.2  # seconds between looks for an interruption
 PATIENCE = 5.0  # seconds that an idle process has to end by itself
-PARENT_DEATH_SIGNAL = 1  # of prctl, which Linux has
 CONTEXT = multiprocessing.get_context("spawn")  # CUDA and threads do not survive a fork
 
 
@@ -166,17 +163,11 @@ def _serve(connection: Connection, threads: int, parent: int) -> None:
     torch.set_num_threads(threads)
     heard: list[int] = []
     with interruptible(heard.append) as interruption, contextlib.suppress(EOFError, OSError):
-        _end_with_parent()
+        end_with_parent()
         watch = _Orphan(parent, interruption)
         while not watch.orphaned():  # also if it had died before the line above
             task: Any = connection.recv()
             connection.send(perform(task, [watch], interruption))
-
-
-def _end_with_parent() -> None:
-    """Have the parent's death ask this process to end, where the system can."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 class _Orphan(Callback):

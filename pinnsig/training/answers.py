@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.objective import Evaluation, Objective, Weights
-from pinnsig.objective.rows import LeastSquares
+from pinnsig.objective.distributed import least_squares
 from pinnsig.optim import (
     Gradient,
     Jacobian,
@@ -121,7 +121,7 @@ class Answers:
         self.objective.evaluations += 1
         if isinstance(request, Loss):
             return self.measured(self.objective.losses(self.weights))
-        squares = LeastSquares(self.objective, self.weights)
+        squares = least_squares(self.objective, self.weights)
         if isinstance(request, Residuals):
             return squares.residuals()
         if isinstance(request, Pullback):

@@ -88,7 +88,7 @@ def load_state(trainer: "Trainer", state: dict[str, Any]) -> None:
         trainer.weighting.load(state["weighting"], objective)
         trainer.answers.weights = trainer.weighting.start(objective)
         sizes = state["sizes"]
-        trainer.answers.sizes = None if sizes is None else sizes.to(objective.interior.points)
+        trainer.answers.sizes = None if sizes is None else sizes.to(objective.collocation)
     if reports:
         last, phase = reports[-1], trainer.phases[len(reports) - 1]
         memory = state["optimizer"]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pinnsig.core.errors import TrainingError
+from pinnsig.core.errors import RankError, TrainingError
 from pinnsig.objective import Evaluation, Objective
-from pinnsig.optim import LIMIT, drive
+from pinnsig.objective.distributed import DealtObjective
+from pinnsig.optim import LIMIT, Step, drive
 from pinnsig.training.answers import Answers, Best, EvaluationRequest, evaluate_alone, given_loss
 from pinnsig.training.limits import Budget, Clock, Limits
 from pinnsig.training.phase import Phase
@@ -229,8 +230,7 @@ class Trainer:
             iteration = report.iterations + 1
             self._prepare(phase, iteration)
             budget = self.answers.budget = Budget(most - report.evaluations, latest, self.clock)
-            steps = phase.optimizer.step(self.objective.flat.values)
-            step = yield from self.answers.iterate(steps)
+            step = yield from self._iterate(phase)
             report.evaluations = self.objective.evaluations - before
             report.seconds = self.clock() - begun
             if step.notice is not None:
@@ -256,6 +256,22 @@ class Trainer:
         report.advice = advice(report, phase.optimizer, self.objective.flat.values.dtype)
         self._save()  # before any word, which may have nowhere to go
         self.watcher.phase_ended(report)
+
+    def _iterate(self, phase: Phase) -> Generator[EvaluationRequest, Evaluation, Step]:
+        """One iteration; where a process ends meanwhile, what was before it is saved.
+
+        Raises:
+            RankError: a process that shares the points has ended.
+        """
+        values = self.objective.flat.values
+        before = values.clone() if isinstance(self.objective, DealtObjective) else None
+        try:
+            return (yield from self.answers.iterate(phase.optimizer.step(values)))
+        except RankError:
+            if before is not None:
+                values.copy_(before)
+                self._save()
+            raise
 
     def _prepare(self, phase: Phase, iteration: int) -> None:
         """What changes between iterations of a phase."""

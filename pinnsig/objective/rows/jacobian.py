@@ -76,9 +76,30 @@ def jacobian_blocks(
             found = (part.chunk(count) for part in residual_jacobian(objective, block, span, into))
             for i, (term, r, jacobian) in enumerate(zip(block.residual_terms, *found, strict=True)):
                 place = slice(first + i * length + start, first + i * length + stop)
-                scale = factors[term] / length * of_points[start:stop]
+                scale = factors[term] / block.groups * of_points[start:stop]
                 yield Rows(term, place, r, jacobian, scale)
         first += count * length
+
+
+def row_squares(objective: Objective, rows: int, sample: int | None = None) -> Tensor:
+    """Return sums of squares of the entries of each term's rows, and how many rows there were.
+
+    Rows that count for nothing are left out.
+
+    Args:
+        objective, rows, sample: see `jacobian_blocks`.
+
+    Returns:
+        Shape (2, terms), in float64 on the host.
+    """
+    index = {name: i for i, name in enumerate(objective.term_names)}
+    found = torch.zeros(2, len(index), dtype=torch.float64)
+    for own in jacobian_blocks(objective, rows, sample=sample):
+        i = index[own.term]
+        found[0, i] += own.jacobian.square().sum(dtype=objective.weights.terms.dtype).cpu()
+        found[1, i] += len(own.residual)
+    counted = [math.isfinite(block.groups) for block in objective.blocks for _ in block.terms]
+    return found * torch.tensor(counted)
 
 
 def residual_jacobian(

@@ -45,7 +45,7 @@ class Attention(Weighting):
 
     def start(self, objective: Objective) -> Weights:
         """See `Weighting.start`."""
-        points, sites = objective.interior.points, objective.sites[INTERIOR]
+        points, sites = objective.collocation, objective.sites[INTERIOR]
         if self.factors is None or sites is not self.sites:
             self.factors = points.new_full((len(points),), self.first)
         self.sites, self.factors = sites, self.factors.to(points)
@@ -71,6 +71,6 @@ class Attention(Weighting):
 
     def load(self, state: dict[str, Any], objective: Objective) -> None:
         """See `Weighting.load`."""
-        like = objective.interior.points
+        like = objective.collocation
         self.sites = objective.sites[INTERIOR]
         self.factors = state["factors"].to(like, copy=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.objective import Objective, Weights
-from pinnsig.objective.rows import jacobian_blocks
+from pinnsig.objective.distributed import mean_row_squares
 from pinnsig.training.weighting.base import Weighting
 
 ROWS = 256  # of a Jacobian that are held at a time
@@ -148,13 +148,7 @@ class NTKTrace(Balancing):
 
     def speeds(self, objective: Objective) -> Tensor:
         """See `Balancing.speeds`: traces."""
-        index = {name: i for i, name in enumerate(objective.term_names)}
-        sums, counts = torch.zeros(2, len(index), dtype=torch.float64)
-        for rows in jacobian_blocks(objective, ROWS, sample=SAMPLE):
-            i = index[rows.term]
-            sums[i] += rows.jacobian.square().sum(dtype=objective.weights.terms.dtype).cpu()
-            counts[i] += len(rows.residual)
-        return sums / counts
+        return mean_row_squares(objective, ROWS, SAMPLE)
 
 
 class StartTrace(NTKTrace):

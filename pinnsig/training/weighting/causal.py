@@ -71,9 +71,9 @@ class Causal(Weighting):
         sites = objective.sites[INTERIOR]
         if self.factors is None or sites is not self.sites:
             self.sites = sites
-            self.renew(objective, objective.residual_sizes(objective.interior.points))
+            self.renew(objective, objective.residual_sizes(objective.collocation))
         assert self.factors is not None
-        self.factors = self.factors.to(objective.interior.points)
+        self.factors = self.factors.to(objective.collocation)
         return Weights(terms, self.factors)
 
     def renew(self, objective: Objective, sizes: Tensor) -> None:
@@ -84,7 +84,7 @@ class Causal(Weighting):
                 f"causal weights need time, and {', '.join(domain.names)} are no time (t)"
             )
         low, high = domain.interval(domain.time)
-        times = objective.interior.points[:, domain.names.index(domain.time)]
+        times = objective.collocation[:, domain.names.index(domain.time)]
         share = (times - low) / (high - low) * self.bins
         bins = share.long().clamp(0, self.bins - 1)
         squares = sizes.double().square()
@@ -124,5 +124,5 @@ class Causal(Weighting):
         if self.inner is not None:
             self.inner.load(state["inner"], objective)
         self.sites = objective.sites[INTERIOR]
-        self.factors = state["factors"].to(objective.interior.points, copy=True)
+        self.factors = state["factors"].to(objective.collocation, copy=True)
         self.number, self.reference = state["number"], state["reference"]
