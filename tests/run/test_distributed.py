@@ -22,12 +22,13 @@ from pinnsig.objective.distributed import (
 )
 from pinnsig.objective.rows import LeastSquares
 from pinnsig.optim import drive
-from pinnsig.run.building import build, build_objective
+from pinnsig.run.building import build, build_objective, run_sites
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.following import OwnParts, lead
 from pinnsig.run.running import Options
 from pinnsig.run.settings import resolve
 from pinnsig.run.solver import solving
+from pinnsig.run.state import run_state
 from pinnsig.training import Record, evaluate_alone
 from tests.conftest import Cli
 from tests.run.followers import SIZES, end, fail, followers, lead_all
@@ -128,7 +129,12 @@ def test_other_points_and_another_precision(ranks: Ranks) -> None:
     both = pair(ranks, "heat")
     sites = {name: own for name, own in both.whole.sites.items()}
     fewer = {name: type(own)(own.points[: len(own.points) // 2], {}) for name, own in sites.items()}
-    for change in ({"sites": fewer}, {"dtype": torch.float32}, {"dtype": torch.float64}):
+    changes: list[dict[str, Any]] = [
+        {"sites": fewer},
+        {"dtype": torch.float32},
+        {"dtype": torch.float64},
+    ]
+    for change in changes:
         dealt, whole = both.dealt.rebuild(**change), both.whole.rebuild(**change)
         both = Pair(dealt, whole)
         near = 1e-5 if dealt.flat.values.dtype == torch.float32 else 1e-12
@@ -182,7 +188,7 @@ def test_a_whole_run(ranks: Ranks, settings: dict[str, Any], tmp_path: Path) -> 
 def test_too_few_points_to_share() -> None:
     settings = resolve({**SMALL, "problem": "heat", "collocation": 2})
     parts = build(settings)
-    sites = pinnsig.run.building.run_sites(settings, parts.problem)
+    sites = run_sites(settings, parts.problem)
     with pytest.raises(SettingsError, match="2 collocation points are too few for 3 processes"):
         deal(parts.problem, sites, 3)
 
@@ -226,7 +232,7 @@ def check_kill(step: int, path: Path, uninterrupted: dict[str, Any]) -> None:
             "heat", path=path, figures=False, phases=PHASES, devices=2, callbacks=[act], **SMALL
         )
     assert told.value.path == path
-    assert pinnsig.run.state.run_state(path).name == "failed"
+    assert run_state(path).name == "failed"
     notices: list[str] = []
     told_of = Callback()
     told_of.noticed = notices.append  # type: ignore[method-assign]
@@ -280,10 +286,11 @@ def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     own = Ranks()
     own.size, own.started = 2, True
     options = Options(False, ranks=own)
-    for given, reason in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"slabs": 2}, "slabs are trained one after another by one process"),
         ({"network": torch.nn.Linear}, "a network from Python cannot be sent"),
-    ):
+    ]
+    for given, reason in cases:
         network = given.get("network")
         shared = Options(False, ranks=own, given=OwnParts(network=network)) if network else options
         with pytest.raises((SettingsError, RankError), match=reason):
