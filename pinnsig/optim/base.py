@@ -8,10 +8,13 @@ request may wait while others are served.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from pinnsig.optim.gauss_newton.linearization import Linearization
 
 Returned = TypeVar("Returned")
 
@@ -42,7 +45,7 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Jacobian:
-    """The residuals' derivatives in the parameters; answered with `Rows`."""
+    """The residuals' derivatives in the parameters; answered with `Rows` or `SharedRows`."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,28 @@ class Rows(Protocol):
         ...
 
 
+class SharedRows(ABC):
+    """Scaled residuals and their Jacobian, of which several processes hold some of the rows each.
+
+    Attributes:
+        count: N, the number of rows.
+        shares: how many processes.
+    """
+
+    count: int
+    shares: int
+
+    @abstractmethod
+    def linearization(self, held: bool, block: int, group: int) -> "Linearization":
+        """Return the products with J that the processes make together.
+
+        Args:
+            held: whether each keeps its rows; else they are computed anew for each product.
+            block: rows that each computes together.
+            group: rows that are sent around at once.
+        """
+
+
 # --- optimisers ---------------------------------------------------------------------------------
 
 
@@ -136,12 +161,14 @@ class Layout:
         shapes: of the parameters, in the order in which theta holds them.
         rows: how many residuals there are, N.
         dtype, device: of theta.
+        shares: processes that hold as many rows each.
     """
 
     shapes: tuple[torch.Size, ...]
     rows: int
     dtype: torch.dtype
     device: torch.device
+    shares: int = 1
 
     @property
     def parameters(self) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pinnsig.objective import Evaluation, Objective, Weights
-from pinnsig.objective.distributed import least_squares
+from pinnsig.objective.distributed import DealtObjective, DealtRows, least_squares
 from pinnsig.optim import (
     Gradient,
     Jacobian,
@@ -22,6 +22,7 @@ from pinnsig.optim import (
     Steps,
 )
 from pinnsig.training.limits import Budget
+from pinnsig.training.shared_jacobian import SharedJacobian
 
 EvaluationRequest = tuple[Objective, Weights]
 """A loss and gradient that is wanted: whoever drives the training evaluates it, perhaps together
@@ -96,8 +97,10 @@ class Answers:
     def layout(self, dtype: torch.dtype | None = None) -> Layout:
         """Return the size of the task, in the precision of a phase."""
         values = self.objective.flat.values
+        dealt = isinstance(self.objective, DealtObjective)
+        shares = self.objective.ranks.size if dealt else 1
         shapes = tuple(parameter.shape for parameter in self.objective.flat.parameters)
-        return Layout(shapes, self.objective.rows, dtype or values.dtype, values.device)
+        return Layout(shapes, self.objective.rows, dtype or values.dtype, values.device, shares)
 
     def iterate(self, steps: Steps) -> Generator[EvaluationRequest, Evaluation, Step]:
         """Drive one iteration of an optimiser to its end."""
@@ -127,7 +130,7 @@ class Answers:
         if isinstance(request, Pullback):
             return squares.pullback(request.cotangent)
         assert isinstance(request, Jacobian)
-        return squares
+        return SharedJacobian(squares) if isinstance(squares, DealtRows) else squares
 
     def measured(self, evaluation: Evaluation, along: Tensor | None = None) -> Measured:
         """Return loss, slope and terms on the host, fetched in one transfer, and the gradient."""

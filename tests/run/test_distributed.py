@@ -16,12 +16,14 @@ from pinnsig.core.ranks import Ranks
 from pinnsig.objective import Objective, Weights
 from pinnsig.objective.distributed import (
     DealtObjective,
+    DealtRows,
     deal,
     least_squares,
     mean_row_squares,
 )
 from pinnsig.objective.rows import LeastSquares
 from pinnsig.optim import drive
+from pinnsig.optim.gauss_newton.linearization import HeldLinearization
 from pinnsig.run.building import build, build_objective, run_sites
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.following import OwnParts, lead
@@ -30,6 +32,7 @@ from pinnsig.run.settings import resolve
 from pinnsig.run.solver import solving
 from pinnsig.run.state import run_state
 from pinnsig.training import Record, evaluate_alone
+from pinnsig.training.shared_jacobian import SharedJacobian
 from tests.conftest import Cli
 from tests.run.followers import SIZES, end, fail, followers, lead_all
 
@@ -154,11 +157,29 @@ def test_a_fault_names_its_process_and_leaves_the_others_ready(both: Pair) -> No
     assert [int(part) for (part,) in dealt.ask(fail, -1)] == list(range(dealt.ranks.size))
 
 
+@pytest.mark.parametrize("held", [True, False], ids=["held", "streamed"])
+def test_products_with_the_jacobian(both: Pair, held: bool) -> None:
+    rows, whole = least_squares(both.dealt), LeastSquares(both.whole)
+    assert isinstance(rows, DealtRows)
+    shared = SharedJacobian(rows).linearization(held, block=7, group=5)
+    size = len(both.whole.flat)
+    empty = torch.empty(whole.count, size, dtype=torch.float64)
+    one = HeldLinearization(whole, empty, empty.clone())
+    alike(shared.residual, one.residual)
+    u, v = torch.cos(torch.arange(float(whole.count))), torch.sin(torch.arange(float(size)))
+    alike(shared.pullback(u.double()), one.pullback(u.double()))
+    alike(shared.push(v.double()), one.push(v.double()))
+    alike(shared.gram().tril(), one.gram().tril())
+    alike(shared.kernel().tril(), one.kernel().tril())
+
+
 TRAININGS = {
     "points drawn by the residual, weights by gradients": {
         "phases": ["adam:6,points=rad,every=3,lr=1e-2", "lbfgs:4", "ssbroyden:3"],
         "weighting": "gradient-norm",
     },
+    "levenberg-marquardt, primal": {"phases": ["lm:3"], "collocation": 120},
+    "levenberg-marquardt, dual": {"phases": ["lm:3,momentum=0.9"], "width": 12},
     "weights of points in time": {
         "phases": ["adam:5,points=rar-d,lr=1e-2", "gncg:1,rank=4,products=4"],
         "causal": True,

@@ -17,6 +17,7 @@ from pinnsig.optim.base import (
     Optimizer,
     Request,
     Rows,
+    SharedRows,
     Step,
     Steps,
 )
@@ -84,7 +85,9 @@ class LM(Optimizer):
 
     def prepare(self, layout: Layout) -> str:
         """See `Optimizer.prepare`."""
-        self._workspace = Workspace(layout.rows, layout.parameters, layout.dtype, layout.device)
+        self._workspace = Workspace(
+            layout.rows, layout.parameters, layout.dtype, layout.device, layout.shares
+        )
         return f"{self.name}: {self._workspace.plan}"
 
     def step(self, theta: Tensor) -> Steps:
@@ -118,11 +121,14 @@ class LM(Optimizer):
         self.scale = solvers.square
         return Step(self.present[0], stop, self.present[1])
 
-    def _linearize(self, rows: Rows, theta: Tensor) -> tuple[Linearization, Factorizations]:
+    def _linearize(
+        self, rows: Rows | SharedRows, theta: Tensor
+    ) -> tuple[Linearization, Factorizations]:
         size = rows.count, theta.numel()
         if self._workspace is None or not self._workspace.fits(*size, theta):
             self._workspace = None  # its memory is free again for the next
-            self._workspace = Workspace(*size, theta.dtype, theta.device)
+            shares = rows.shares if isinstance(rows, SharedRows) else 1
+            self._workspace = Workspace(*size, theta.dtype, theta.device, shares)
         model = self._workspace.linearize(rows)
         return model, Factorizations(model, self._workspace.plan, self.scale)
 

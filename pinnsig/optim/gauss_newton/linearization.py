@@ -43,7 +43,19 @@ class Linearization(ABC):
         """Return J J^T, shape (N, N), with only its lower triangle filled."""
 
 
-class HeldLinearization(Linearization):
+class LocalLinearization(Linearization):
+    """One whose rows are all in this process."""
+
+    @abstractmethod
+    def rows_between(self, first: int, last: int) -> Tensor:
+        """Return some rows of J, shape (last - first, P), contiguous."""
+
+    @abstractmethod
+    def against(self, rows: Tensor) -> Tensor:
+        """Return J R^T, shape (N, M), for rows of another Jacobian, shape (M, P)."""
+
+
+class HeldLinearization(LocalLinearization):
     """All of J in memory.
 
     Args:
@@ -76,8 +88,16 @@ class HeldLinearization(Linearization):
         size = len(self.jacobian)
         return add_lower_gram(self.jacobian.new_zeros(size, size), self.jacobian.T)
 
+    def rows_between(self, first: int, last: int) -> Tensor:
+        """See `LocalLinearization`."""
+        return self.jacobian[first:last]
 
-class StreamedLinearization(Linearization):
+    def against(self, rows: Tensor) -> Tensor:
+        """See `LocalLinearization`."""
+        return self.jacobian @ rows.T
+
+
+class StreamedLinearization(LocalLinearization):
     """J's rows computed anew for each product, a bounded number at a time.
 
     The parameters must not move between the products.
@@ -125,17 +145,26 @@ class StreamedLinearization(Linearization):
         """See `Linearization`."""
         count = len(self.residual)
         total = self.residual.new_empty(count, count)
-        kept = self.residual.new_empty(min(self.group, count), self.block.shape[1])
         for first in range(0, count, self.group):
             last = min(first + self.group, count)
-            for at, part in self._blocks():
-                low, high = max(at.start, first), min(at.stop, last)
-                if low < high:
-                    kept[low - first : high - first] = part[low - at.start : high - at.start]
-            for at, part in self._blocks():
-                if at.stop > first:
-                    total[at, first:last] = part @ kept[: last - first].T
+            total[:, first:last] = self.against(self.rows_between(first, last))
         return total
+
+    def rows_between(self, first: int, last: int) -> Tensor:
+        """See `LocalLinearization`."""
+        kept = self.residual.new_empty(last - first, self.block.shape[1])
+        for at, part in self._blocks():
+            low, high = max(at.start, first), min(at.stop, last)
+            if low < high:
+                kept[low - first : high - first] = part[low - at.start : high - at.start]
+        return kept
+
+    def against(self, rows: Tensor) -> Tensor:
+        """See `LocalLinearization`."""
+        found = self.residual.new_empty(len(self.residual), len(rows))
+        for at, part in self._blocks():
+            found[at] = part @ rows.T
+        return found
 
 
 def add_lower_gram(total: Tensor, matrix: Tensor) -> Tensor:

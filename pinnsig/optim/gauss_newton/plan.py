@@ -27,7 +27,8 @@ class Plan:
         orthogonal: there is room for QR of J.
         block: rows that are computed together.
         group: rows kept at once for J J^T without J.
-        bytes: memory at its peak.
+        bytes: memory at its peak, of one process.
+        shares: processes that hold as many rows each.
     """
 
     rows: int
@@ -38,6 +39,7 @@ class Plan:
     block: int
     group: int
     bytes: int
+    shares: int = 1
 
     def __str__(self) -> str:
         """What a user should know, in one line."""
@@ -46,6 +48,8 @@ class Plan:
             f"{form} form for {self.rows:,} residuals and {self.parameters:,} parameters "
             f"({size:,} x {size:,} matrix), {in_words(self.bytes)}"
         )
+        if self.shares > 1:
+            line += f" in each of {self.shares} processes"
         if not self.held:
             return f"{line}; J does not fit: its rows are computed anew for each product"
         if not self.orthogonal:
@@ -54,7 +58,12 @@ class Plan:
 
 
 def make_plan(
-    rows: int, parameters: int, dtype: torch.dtype, device: torch.device, free: float
+    rows: int,
+    parameters: int,
+    dtype: torch.dtype,
+    device: torch.device,
+    free: float,
+    shares: int = 1,
 ) -> Plan:
     """Return the best form that fits.
 
@@ -62,10 +71,12 @@ def make_plan(
         rows, parameters: N and P.
         dtype, device: of the parameters; rows are computed in that type.
         free: bytes that may be used.
+        shares: processes that hold as many rows each, and share the memory of a CPU.
 
     Raises:
         SettingsError: none fits; says how much would, and what to do.
     """
+    free = free / shares if device.type == "cpu" else free
     dual = parameters > rows
     short, size = min(rows, parameters), max(rows, parameters)
     cell = 8
@@ -74,17 +85,19 @@ def make_plan(
     group = max(1, -(-2 * rows // PASSES)) if dual else 0
     matrices = 3 * short * short  # the Gram matrix, its factor, and one on the way
     block_cells = block * parameters * (1 if dtype == torch.float64 else 2)
-    jacobian = rows * parameters
+    jacobian = -(-rows // shares) * parameters
     needs = {
         (True, True): jacobian + matrices + block_cells + 2 * (size + short) * short,
         (True, False): jacobian + matrices + block_cells,
         (False, False): matrices + 2 * block_cells + group * parameters,
     }
-    if device.type == "mps":  # has no QR
+    if device.type == "mps" or shares > 1:  # has no QR, which needs all of J
         del needs[True, True]
     for (held, orthogonal), cells in needs.items():
         if cell * cells <= free:
-            return Plan(rows, parameters, dual, held, orthogonal, block, group, cell * cells)
+            return Plan(
+                rows, parameters, dual, held, orthogonal, block, group, cell * cells, shares
+            )
     raise SettingsError(
         f"lm: {rows:,} residuals and {parameters:,} parameters need at least "
         f"{in_words(cell * needs[False, False])} of memory, and {in_words(free)} may be used: take "

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pinnsig.optim.base import Rows
+from pinnsig.optim.base import Rows, SharedRows
 from pinnsig.optim.gauss_newton.damped import DampedSolver, NormalEquations, Orthogonal
 from pinnsig.optim.gauss_newton.linearization import (
     HeldLinearization,
@@ -24,15 +24,21 @@ class Workspace:
     Args:
         rows, parameters: N and P.
         dtype, device: of the parameters.
+        shares: see `make_plan`.
 
     Raises:
         SettingsError: too little memory, see `make_plan`.
     """
 
     def __init__(
-        self, rows: int, parameters: int, dtype: torch.dtype, device: torch.device
+        self,
+        rows: int,
+        parameters: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        shares: int = 1,
     ) -> None:
-        self.plan = make_plan(rows, parameters, dtype, device, free_bytes(device))
+        self.plan = make_plan(rows, parameters, dtype, device, free_bytes(device), shares)
         self.dtype, self.device = dtype, device
         self.block: Tensor | None = None
         self.jacobian: Tensor | None = None
@@ -42,9 +48,11 @@ class Workspace:
         asked = (rows, parameters, theta.dtype, theta.device)
         return asked == (self.plan.rows, self.plan.parameters, self.dtype, self.device)
 
-    def linearize(self, rows: Rows) -> Linearization:
+    def linearize(self, rows: Rows | SharedRows) -> Linearization:
         """The residuals' first-order model at the present parameters."""
         plan = self.plan
+        if isinstance(rows, SharedRows):
+            return rows.linearization(plan.held, plan.block, plan.group or plan.block)
         if self.block is None:
             shape = plan.block, plan.parameters
             self.block = torch.empty(shape, dtype=self.dtype, device=self.device)
