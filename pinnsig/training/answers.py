@@ -97,8 +97,8 @@ class Answers:
     def layout(self, dtype: torch.dtype | None = None) -> Layout:
         """Return the size of the task, in the precision of a phase."""
         values = self.objective.flat.values
-        dealt = isinstance(self.objective, DealtObjective)
-        shares = self.objective.ranks.size if dealt else 1
+        objective = self.objective
+        shares = objective.ranks.size if isinstance(objective, DealtObjective) else 1
         shapes = tuple(parameter.shape for parameter in self.objective.flat.parameters)
         return Layout(shapes, self.objective.rows, dtype or values.dtype, values.device, shares)
 
