@@ -22,6 +22,7 @@ from pinnsig.problem import (
     Problem,
     Robin,
 )
+from pinnsig.reports import report
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.loading import TrainedModel, load
 from pinnsig.run.solver import Result, resume, solve
@@ -46,6 +47,7 @@ __all__ = [
     "TrainedModel",
     "__version__",
     "load",
+    "report",
     "resume",
     "solve",
     "sweep",

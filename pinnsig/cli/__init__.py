@@ -17,6 +17,7 @@ from pinnsig.cli.describing import activations, check_activation, init, networks
 from pinnsig.cli.doctoring import doctor
 from pinnsig.cli.examples import examples
 from pinnsig.cli.finished import plot, predict
+from pinnsig.cli.reporting import report
 from pinnsig.cli.reproducing import paper
 from pinnsig.cli.showing import runs, show
 from pinnsig.cli.signalling import signal
@@ -42,8 +43,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    solve, resume, new, runs, show, plot, predict, sweep, compare, problems, activations, networks,
-    init, check_activation, bench, signal, paper, table, classify, doctor, completion,
+    solve, resume, new, runs, show, plot, report, predict, sweep, compare, problems, activations,
+    networks, init, check_activation, bench, signal, paper, table, classify, doctor, completion,
 )  # fmt: skip
 
 for _command in COMMANDS:

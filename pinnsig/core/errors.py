@@ -100,6 +100,10 @@ class FigureError(PinnsigError):
     """A figure cannot be drawn; one of the paper is unknown, or its record cannot be used."""
 
 
+class ReportError(PinnsigError):
+    """A report cannot be made of what was named, or not be written."""
+
+
 class OutsideDomainWarning(UserWarning):
     """A prediction is asked for where a network was not trained."""
 

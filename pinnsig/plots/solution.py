@@ -131,7 +131,7 @@ def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figu
     panels = {"prediction": comparison.prediction[cut]}
     if comparison.reference is not None:
         panels["reference"] = comparison.reference[cut]
-    colours = _colours(np.stack(list(panels.values())))
+    colours = field_colours(np.stack(list(panels.values())))
     if comparison.error is not None:
         panels[ABSOLUTE_ERROR] = comparison.error[cut]
 
@@ -152,7 +152,7 @@ def _maps(comparison: Comparison, title: str, measured: Measured | None) -> Figu
             np.ma.masked_invalid(values),
             shading="gouraud" if smooth else "nearest",
             rasterized=True,
-            **(_error_colours(values) if label == ABSOLUTE_ERROR else colours),
+            **(error_colours(values) if label == ABSOLUTE_ERROR else colours),
         )
         figure.colorbar(mesh, ax=axis, pad=0.02)
         axis.set_facecolor("white" if outside is not None else "#BBBBBB")  # what is not finite
@@ -213,7 +213,7 @@ def _draw_shape(
             axis.contourf(x, y, shape, levels=[-0.5, 0.5], colors=["#BBBBBB"], zorder=0)
 
 
-def _colours(values: Array) -> dict[str, Any]:
+def field_colours(values: Array) -> dict[str, Any]:
     """Map and limits: diverging about 0 for values that reach well to both sides of it."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -223,6 +223,7 @@ def _colours(values: Array) -> dict[str, Any]:
     return {"cmap": "viridis", "vmin": low, "vmax": high}
 
 
-def _error_colours(values: Array) -> dict[str, Any]:
+def error_colours(values: Array) -> dict[str, Any]:
+    """Map and limits: from 0 to the largest."""
     largest = float(values.max(initial=0.0, where=np.isfinite(values)))
     return {"cmap": "magma_r", "vmin": 0.0, "vmax": largest or 1.0}

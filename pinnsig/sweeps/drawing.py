@@ -46,27 +46,46 @@ def draw_sweep(table: SweepTable, x: str | None = None, y: str | None = None) ->
 def _figures(table: SweepTable, metric: str, x: str | None, y: str | None) -> dict[str, Figure]:
     """Figures by the end of their files' names."""
     found = {}
-    names = [name for name in table.varied if name != "seed"] or ["seed"]
-    numeric = [name for name in names if table.is_numeric(name)]
-    across = x or next((n for n in ("scale", *numeric, *names) if n in names), names[0])
-    lines = _first(names, "init", {across})
-    panels = _first(names, "act", {across, lines})
-    rest = [name for name in names if name not in (across, lines, panels)]
+    across, lines, panels, rest = axes_of(table, x)
     for key, part in table.groups(rest).items():
         settings = dict(zip(rest, key, strict=True))
         suffix = "".join(f"-{name}={_safe(value)}" for name, value in settings.items())
         found[suffix] = scale_figure(part, metric, across, lines, panels, settings)
+    names = _varied(table)
+    numeric = [name for name in names if table.is_numeric(name)]
     second = y or next((name for name in numeric if name != across), None)
     if second is not None:
         others = [name for name in names if name not in (across, second)]
         cells = {
-            _titled(others, key): {
+            heading(others, key): {
                 pair: rows.column(metric) for pair, rows in part.groups([across, second]).items()
             }
             for key, part in table.groups(others).items()
         }
         found["-map"] = heat_figure(cells, metric, across, second, _title(table))
     return found
+
+
+def axes_of(
+    table: SweepTable, x: str | None = None
+) -> tuple[str, str | None, str | None, list[str]]:
+    """Return the settings along the axis, of lines and of panels, and those of figures.
+
+    Args:
+        table: of a sweep.
+        x: the setting along the axis; by default the scale, or the first with numbers.
+    """
+    names = _varied(table)
+    numeric = [name for name in names if table.is_numeric(name)]
+    across = x or next((n for n in ("scale", *numeric, *names) if n in names), names[0])
+    lines = _first(names, "init", {across})
+    panels = _first(names, "act", {across, lines})
+    return across, lines, panels, [n for n in names if n not in (across, lines, panels)]
+
+
+def _varied(table: SweepTable) -> list[str]:
+    """What varies besides the seed; the seed where nothing else does."""
+    return [name for name in table.varied if name != "seed"] or ["seed"]
 
 
 def scale_figure(
@@ -88,8 +107,8 @@ def scale_figure(
         settings: what the title is to say.
     """
     found: dict[str, dict[str, dict[Any, list[Any]]]] = {}
-    for (heading,), part in _split(table, panels).items():
-        found[_titled([panels], [heading]) if panels else ""] = {
+    for (value,), part in _split(table, panels).items():
+        found[heading([panels], [value]) if panels else ""] = {
             str(name): {place: rows.column(metric) for (place,), rows in line.groups([x]).items()}
             for (name,), line in _split(part, lines).items()
         }
@@ -113,7 +132,8 @@ def _title(table: SweepTable, settings: dict[str, Any] | None = None) -> str:
     return "; ".join(words)
 
 
-def _titled(names: Sequence[str], key: Sequence[Any]) -> str:
+def heading(names: Sequence[str], key: Sequence[Any]) -> str:
+    """Return the settings of a panel in words."""
     return ", ".join(
         str(value) if name in ("act", "init") else f"{name.removeprefix('set.')} = {value}"
         for name, value in zip(names, key, strict=True)

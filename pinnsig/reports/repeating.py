@@ -1,0 +1,56 @@
+"""The commands that repeat a run."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from pinnsig.core.errors import PinnsigError
+from pinnsig.problem import Problem
+from pinnsig.reports.page import escape
+from pinnsig.run.building import build
+from pinnsig.run.settings import Settings, resolve
+
+FOUND = ("device", "engine")  # chosen by what the machine has
+
+
+def commands(run: Path, short: str | None) -> str:
+    """Return them as HTML: the short one, if there is one, and the one from the run's settings."""
+    exact = f"pinnsig solve --config {shlex.quote(str(run / 'config.json'))}"
+    lines = [text for text in (short, exact) if text]
+    return f'<p class="hint">to repeat it</p><pre>{escape(chr(10).join(lines))}</pre>'
+
+
+def short_command(settings: Settings, problem: type[Problem]) -> str | None:
+    """Return a command with the flags that the preset does not give; None where none says it all.
+
+    Args:
+        settings: of a run.
+        problem: its class.
+    """
+    try:
+        wanted = build(settings, problem).settings.as_dict()
+        base = {"problem": settings.problem, "preset": settings.preset}
+        usual = build(resolve(base), problem).settings.as_dict()
+        own = {k: v for k, v in wanted.items() if v != usual[k] and k not in FOUND}
+        for name in ("set", "weight"):
+            if name in own:
+                own[name] = {k: v for k, v in own[name].items() if usual[name].get(k) != v}
+        if any(value is None or isinstance(value, list) for value in own.values()):
+            return None
+        said = build(resolve({**base, **own}), problem).settings.as_dict()
+    except PinnsigError:
+        return None
+    if any(said[name] != wanted[name] for name in wanted if name not in FOUND):
+        return None
+    words = [settings.problem, "--preset", settings.preset]
+    for name, value in own.items():
+        words += _words("--" + name.replace("_", "-"), value)
+    return shlex.join(["pinnsig", "solve", *words])
+
+
+def _words(flag: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [flag if value else flag.replace("--", "--no-", 1)]
+    if isinstance(value, dict):
+        return [word for name, own in value.items() for word in (flag, f"{name}={own}")]
+    return [flag, str(value)]
