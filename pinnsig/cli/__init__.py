@@ -16,7 +16,9 @@ from pinnsig.cli.completing import completion
 from pinnsig.cli.describing import activations, check_activation, init, networks, problems
 from pinnsig.cli.doctoring import doctor
 from pinnsig.cli.examples import examples
-from pinnsig.cli.finished import plot, predict
+from pinnsig.cli.exporting import export
+from pinnsig.cli.plotting import plot
+from pinnsig.cli.predicting import predict
 from pinnsig.cli.reporting import report
 from pinnsig.cli.reproducing import paper
 from pinnsig.cli.showing import runs, show
@@ -43,8 +45,9 @@ def cli() -> None:
 
 
 COMMANDS = (
-    solve, resume, new, runs, show, plot, report, predict, sweep, compare, problems, activations,
-    networks, init, check_activation, bench, signal, paper, table, classify, doctor, completion,
+    solve, resume, new, runs, show, plot, report, predict, export, sweep, compare, problems,
+    activations, networks, init, check_activation, bench, signal, paper, table, classify, doctor,
+    completion,
 )  # fmt: skip
 
 for _command in COMMANDS:

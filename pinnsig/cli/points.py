@@ -12,7 +12,7 @@ from pinnsig.sweeps.values import numbers_of
 MOST_POINTS = 10_000_000
 
 
-def read_points(texts: list[str]) -> dict[str, list[float]]:
+def read_values(texts: list[str]) -> dict[str, list[float]]:
     """Return the values of each coordinate, from texts such as x=0.1, x=0,1 and x=0:1:5.
 
     Raises:

@@ -72,6 +72,10 @@ class RunError(PinnsigError):
     """A run directory cannot be written or read."""
 
 
+class ExportError(RunError):
+    """A run cannot be written in a format of other programs."""
+
+
 class BusyError(RunError):
     """Another process is training the run."""
 

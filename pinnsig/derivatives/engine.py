@@ -258,7 +258,7 @@ def choose_engine(
 def stack_partials(jets: Sequence[Jet], plan: Plan) -> InputTable:
     """Return the plan's partials of several jets, such as a network's inputs."""
     like = jets[0].like
-    stack = like.new_zeros(len(plan), len(like), len(jets))
+    stack = like.new_zeros(len(plan), like.shape[0], len(jets))  # `len` would fix a traced size
     for j, jet in enumerate(jets):
         for k, alpha in enumerate(plan.alphas):
             part = jet.part(alpha)

@@ -17,6 +17,8 @@ from pinnsig.geometry.parts import Draw, Face, Filtered, Part, Where, called, ho
 from pinnsig.geometry.scattering import fill, pick_part, quasi_random
 
 TIME_NAMES = ("t", "tau", "time")
+AT_A_TIME = 2**17
+"""Points that a domain is asked for at a time."""
 
 Placed = tuple[PointArray, MaskArray]
 """Points, and which of them count."""
@@ -299,7 +301,8 @@ class Domain(ABC):
             points: which may lie anywhere.
             units: whether to say that another unit would put all of them inside.
         """
-        off = ~self.contains(points)
+        cuts = range(AT_A_TIME, len(points), AT_A_TIME)  # a mesh takes memory for each of them
+        off = ~np.concatenate([self.contains(some) for some in np.split(points, cuts)])
         if not off.any():
             return None
         return describe_outside(points, off, self.names, self.lower, self.upper, self.time, units)

@@ -17,6 +17,10 @@ from pinnsig.derivatives import Engine, Jet, Plan, choose_engine
 from pinnsig.model.fields import fields_at, fields_from, network_inputs, trace_partials
 from pinnsig.problem import Problem
 
+CHUNK = 2**23
+"""Numbers of one stack of partials that a prediction carries through a network at a time."""
+FEWEST = 1024  # points of a chunk, however wide a network is
+
 
 class Model(nn.Module):
     """What is trained, saved and asked for predictions.
@@ -96,7 +100,8 @@ class Model(nn.Module):
     ) -> dict[str, Tensor]:
         """Fields, unknown functions and partials at given points.
 
-        Points outside the domain are answered, with a warning (`OutsideDomainWarning`).
+        Points outside the domain are answered, with a warning (`OutsideDomainWarning`). Many points
+        are answered chunk by chunk, so that memory grows with what is given and asked for alone.
 
         Args:
             coordinates: for every coordinate of the domain a number, or an array or tensor, of
@@ -132,8 +137,17 @@ class Model(nn.Module):
         plan, empty = trace_partials(self.bound(), expression, points[:2])
         if not len(points):
             return {q: values.reshape(shape) for q, values in empty.items()}
-        found = expression(*self.fields(choose_engine("auto", self.network), points, plan))
-        return {q: values.reshape(shape) for q, values in found.items()}
+        engine = choose_engine("auto", self.network)
+        chunks = [
+            expression(*self.fields(engine, chunk, plan))
+            for chunk in points.split(self._chunk(len(plan)))
+        ]
+        return {q: torch.cat([c[q] for c in chunks]).reshape(shape) for q in wanted}
+
+    def _chunk(self, partials: int) -> int:
+        """How many points go through the network at a time."""
+        width = max(size for p in self.network.parameters() for size in p.shape)
+        return max(CHUNK // (partials * width), FEWEST)
 
     def _unread(self, wanted: Iterable[tuple[str, Alpha]]) -> dict[str, float]:
         """Coordinates that none of some quantities depends on, each with one of its values."""

@@ -1,62 +1,21 @@
 """`load`: a finished run as a model that predicts fields and partials."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from pinnsig.core.errors import RunError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.trust import Trust
-from pinnsig.model import Model, SlabModel
 from pinnsig.problem import Problem
 from pinnsig.run.building import build
 from pinnsig.run.directory import WEIGHTS, RunDirectory
 from pinnsig.run.networks import Own
-from pinnsig.run.settings import Settings, read_config, resolve
+from pinnsig.run.settings import read_config, resolve
 from pinnsig.run.slab_models import load_slabs
 from pinnsig.run.source import problem_of
+from pinnsig.run.trained import TrainedModel
 
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """A run's network with its problem, ready to predict.
-
-    Attributes:
-        model: the torch module, with the problem as `model.problem`.
-        directory: where it came from.
-        settings: the run's own, but for the device.
-        notices: what a user should know, a line each: files that have changed since.
-    """
-
-    model: Model | SlabModel
-    directory: RunDirectory
-    settings: Settings
-    notices: tuple[str, ...] = ()
-
-    @own_gradients()
-    def predict(
-        self, of: str | Sequence[str] = (), **coordinates: ArrayLike
-    ) -> dict[str, NDArray[np.float64]]:
-        """Fields and partials at points.
-
-        Args:
-            of: quantities such as "u", "u.x" or ("u", "u.xt"); none means all fields.
-            coordinates: for each coordinate a number or an array, of shapes that broadcast, as
-                those of `numpy.meshgrid` do; a number has shape (1,).
-
-        Returns:
-            For each quantity an array of the shape that they broadcast to.
-
-        Raises:
-            ProblemError: coordinates missing, unknown, not finite, or of shapes that do not fit.
-            DerivativeError: a quantity that names no field or partial.
-        """
-        found = self.model.predict(coordinates, (of,) if isinstance(of, str) else tuple(of))
-        return {name: values.double().cpu().numpy() for name, values in found.items()}
+__all__ = ["TrainedModel", "load"]
 
 
 @own_gradients()

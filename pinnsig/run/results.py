@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from pinnsig.run.judging import (
     function_suspicions,
     suspicions,
 )
+from pinnsig.run.loading import load
 from pinnsig.run.networks import is_drawn
+from pinnsig.run.trained import TrainedModel
 from pinnsig.training import Outcome
 
 Losses = dict[str, tuple[float, list[float]]]
@@ -28,10 +31,26 @@ Losses = dict[str, tuple[float, list[float]]]
 
 @dataclass(frozen=True)
 class Result:
-    """What a run gave: `data` is what `result.json` holds, `path` the run directory."""
+    """What a run gave.
+
+    Attributes:
+        path: the run directory.
+        data: what `result.json` holds.
+        own: what `load` is given besides, where a problem's class or a network came from Python.
+    """
 
     path: Path
     data: dict[str, Any]
+    own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def model(self) -> TrainedModel:
+        """The best weights, ready to predict; read when it is first asked for.
+
+        Raises:
+            PinnsigError: see `pinnsig.load`.
+        """
+        return load(self.path, **self.own)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # asked by copy and pickle, before there is any data

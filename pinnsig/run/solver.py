@@ -19,6 +19,7 @@ from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.environment import version_notices
+from pinnsig.run.following import OwnParts
 from pinnsig.run.networks import Own, is_drawn, own_network
 from pinnsig.run.points import POINTS, Drawn
 from pinnsig.run.processes import begun_by, own_parts, refuse_slabs, together
@@ -84,7 +85,7 @@ def solve(
         run = solving(problem, runs=runs, path=path, options=options, **given)
         return drive(run, evaluate_alone)
 
-    return together(devices, work, own)
+    return _with_own(together(devices, work, own), own)
 
 
 def solving(
@@ -185,7 +186,7 @@ def resume(
         )
         return drive(made, evaluate_alone)
 
-    return together(devices, work, own)
+    return _with_own(together(devices, work, own), own)
 
 
 def resuming(
@@ -239,6 +240,12 @@ def resuming(
             going.notices.append(f"{directory.path} has no {POINTS}: its points are drawn again")
         with listening(options, interruption) as heard:
             return (yield from going.go_on(directory, state, heard))
+
+
+def _with_own(result: Result, own: OwnParts) -> Result:
+    """The result with what its model cannot be loaded without, where that is no name."""
+    given = {"problem": own.problem, "network": own.network}
+    return replace(result, own={name: part for name, part in given.items() if part is not None})
 
 
 def _started(

@@ -6,7 +6,13 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pinnsig.core.errors import SettingsError
+from pinnsig.core.extras import require_extra
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Row = dict[str, Any]
 
@@ -97,6 +103,15 @@ class SweepTable(Sequence[Row]):
     def spread(self, metric: str) -> "Spread":
         """Median and range of a column over all rows that have a finite value."""
         return Spread.of(self.column(metric))
+
+    def to_pandas(self) -> "DataFrame":
+        """The table as a pandas DataFrame, a row for each run.
+
+        Raises:
+            SettingsError: pandas is not installed.
+        """
+        pandas = require_extra("pandas", "export", "a DataFrame", SettingsError)
+        return pandas.DataFrame(self.rows)
 
     def csv(self) -> str:
         """The table as CSV text with a header line; nothing stands for None."""

@@ -109,7 +109,7 @@ def test_predict_a_file_with_header_and_other_columns(
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ("", "--at x=0.1 t=0.5 or by --csv"),
+        ("", "--at x=0.1 t=0.5 or by --points"),
         ("--at x=1", "coordinate t"),
         ("--at x=1 t=1 y=1", "x, t are needed"),
         ("--at x=1 x=2 t=1", "x is given twice"),
@@ -135,12 +135,12 @@ def test_predict_wrong(cli: Cli, finished: Path, arguments: str, part: str):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("", "no points"),
-        ("x,t\n", "no points"),
+        ("", "its first line must name the columns"),
+        ("x,t\n", "holds no points"),
         ("x,y\n1,2\n", "no column t"),
-        ("x,t\n1,2\n1,two\n", "point 2: t = 'two'"),
-        ("x,t\n1\n", "point 1: t = ''"),
-        ("x,t\n1,inf\n", "t = 'inf' is not a finite number"),
+        ("x,t\n1,2\n1,two\n", "column t, row 1 has 'two'"),
+        ("x,t\n1\n", "row 0 has 1 values for 2 columns"),
+        ("x,t\n1,inf\n", "t is not a finite number in 1 of 1 rows, first in row 0"),
     ],
 )
 def test_predict_a_wrong_file(cli: Cli, finished: Path, tmp_path: Path, text: str, part: str):

@@ -9,7 +9,7 @@ import torch
 
 import pinnsig
 from pinnsig import Box, Dirichlet, PointData, Problem
-from pinnsig.cli.finished import plot
+from pinnsig.cli.plotting import plot
 from pinnsig.core.errors import ProblemError
 from pinnsig.problem import Robin
 from pinnsig.run.checkpoints import load_checkpoint
