@@ -27,6 +27,8 @@ from pinnsig.run.callbacks import Callback
 from pinnsig.run.loading import TrainedModel, load
 from pinnsig.run.solver import Result, resume, solve
 from pinnsig.sweeps import SweepTable, sweep
+from pinnsig.training import StopTraining
+from pinnsig.tuning import Tuned, tune
 
 __all__ = [
     "Box",
@@ -43,12 +45,15 @@ __all__ = [
     "Problem",
     "Result",
     "Robin",
+    "StopTraining",
     "SweepTable",
     "TrainedModel",
+    "Tuned",
     "__version__",
     "load",
     "report",
     "resume",
     "solve",
     "sweep",
+    "tune",
 ]

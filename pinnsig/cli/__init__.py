@@ -28,6 +28,7 @@ from pinnsig.cli.starting import new
 from pinnsig.cli.streams import Forgiving, keep_descriptors
 from pinnsig.cli.sweeping import compare, sweep
 from pinnsig.cli.tabulating import table
+from pinnsig.cli.tuning import tune
 from pinnsig.core.errors import PinnsigError, TrainingError, first_line
 from pinnsig.core.paths import plain
 from pinnsig.core.version import __version__
@@ -45,8 +46,8 @@ def cli() -> None:
 
 
 COMMANDS = (
-    solve, resume, new, runs, show, plot, report, predict, export, sweep, compare, problems,
-    activations, networks, init, check_activation, bench, signal, paper, table, classify, doctor,
+    solve, resume, new, runs, show, plot, report, predict, export, sweep, tune, compare,
+    problems, activations, networks, init, check_activation, bench, signal, paper, table, classify, doctor,
     completion,
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ import contextlib
 import math
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pinnsig.cli.options import FOLDER, PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
 from pinnsig.cli.progress import progress
 from pinnsig.cli.showing import print_coefficients
+from pinnsig.cli.tracking import TENSORBOARD, TRACK, trackers
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.core.errors import RankError
 from pinnsig.core.paths import plain
@@ -31,7 +32,6 @@ from pinnsig.run.solver import Result
 from pinnsig.run.solver import resume as run_resume
 from pinnsig.run.solver import solve as run_solve
 from pinnsig.run.source import problem_of_config, require_trust
-from pinnsig.run.tensorboard import TensorBoard
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, PhaseReport
 
 NOT_FINITE = 1  # exit code
@@ -46,7 +46,8 @@ def running_options(command: Any) -> Any:
     for option in (
         click.option("--quiet", is_flag=True, help="show no progress"),
         click.option("--json", "as_json", is_flag=True, help="print the result on stdout as JSON"),
-        click.option("--tensorboard", is_flag=True, help="write to RUN/tensorboard as well"),
+        TRACK,
+        click.option("--tensorboard", is_flag=True, help="the same as --track tensorboard"),
         click.option("--no-figures", is_flag=True, help="draw no figures"),
         click.option(
             "--keep-checkpoint",
@@ -88,6 +89,7 @@ def solve(
     no_figures: bool,
     keep_checkpoint: bool,
     devices: int,
+    track: tuple[str, ...],
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -111,6 +113,7 @@ def solve(
         own = problem_of_config(config, str(named), trusting(trust))
         tell(own.notices if own else ())
         named = own.problem_type if own else named
+    named_trackers = trackers([*track, *([TENSORBOARD] if tensorboard else [])])
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
@@ -121,7 +124,7 @@ def solve(
             keep_checkpoint=keep_checkpoint, devices=devices, **given,
         )  # fmt: skip
 
-    _run(context, work, "preset" in given, tensorboard, as_json, quiet)
+    _run(context, work, "preset" in given, named_trackers, as_json, quiet)
 
 
 @click.command()
@@ -140,6 +143,7 @@ def resume(
     no_figures: bool,
     keep_checkpoint: bool,
     devices: int,
+    track: tuple[str, ...],
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
@@ -156,9 +160,10 @@ def resume(
     if follows():
         follow_quietly(context)
         return
+    names = [*track, *([TENSORBOARD] if tensorboard else [])]
     if RunDirectory.open(run).is_classifier():
         changed = [name for name, value in changes.items() if value is not None]
-        if changed or tensorboard:
+        if changed or names:
             raise click.UsageError("a run of classify goes on as it is, without other options")
         resume_run(context, run, as_json, quiet)
         return
@@ -171,7 +176,7 @@ def resume(
             devices=devices, **changes,
         )  # fmt: skip
 
-    _run(context, work, True, tensorboard, as_json, quiet)
+    _run(context, work, True, trackers(names), as_json, quiet)
 
 
 def follow_quietly(context: click.Context) -> None:
@@ -187,13 +192,13 @@ def _run(
     context: click.Context,
     work: Callable[[list[Callback]], Result],
     chosen: bool,
-    tensorboard: bool,
+    tracking: Sequence[Callback],
     as_json: bool,
     quiet: bool,
 ) -> None:
     with progress(quiet) as shown:
         talk = _Talk(chosen, quiet)
-        result = work([talk, shown, *([TensorBoard()] if tensorboard else [])])
+        result = work([talk, shown, *tracking])
     if as_json:
         print_json(result.data)
     else:

@@ -7,14 +7,15 @@ from typing import Any
 import click
 
 from pinnsig.cli.examples import examples
+from pinnsig.cli.executing import chosen_executor, executor_options
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import PATH, setting_options
 from pinnsig.cli.output import print_json, print_table
 from pinnsig.cli.sweep_progress import duration, sweep_progress
+from pinnsig.cli.tracking import TRACK, trackers
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.sweeps import (
     Batched,
-    Executor,
     SweepDirectory,
     SweepTable,
     choose_executor,
@@ -39,29 +40,14 @@ RESULTS = ("status", "best_loss", "relative_l2", "learned", "seconds", "stop")
               help="pair the values of all settings, or of those named (scale,lr)")  # fmt: skip
 @click.option("--out", metavar="DIR", help="the sweep directory  [RUNS/sweeps/..., by settings]")
 @click.option("--runs", metavar="DIR", help="where sweep directories go  [runs]")
-@click.option("--workers", type=click.IntRange(1), help="processes on this machine  [1]")
+@executor_options
 @click.option("--batch", metavar="auto|N|off",
               help="train N runs at once in batches, which fills a GPU  [auto]")  # fmt: skip
-@click.option("--ray", "address", is_flag=False, flag_value="auto", metavar="[ADDRESS]",
-              help="run on a Ray cluster, by default the one of this machine")  # fmt: skip
-@click.option(
-    "--ray-cpus",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    metavar="N",
-    help="CPUs for each run on Ray  [1]",
-)
-@click.option(
-    "--ray-gpus",
-    type=click.FloatRange(0),
-    default=0.0,
-    metavar="N",
-    help="GPUs for each run on Ray  [0]",
-)
 @click.option("--retry", type=click.IntRange(0), help="how often a failed run is tried again  [1]")
 @click.option("--figures", is_flag=True, default=None, help="draw the figures of each run")
 @click.option("--keep-checkpoints", is_flag=True, default=None,
               help="keep what `resume` needs of finished runs (up to 160 MB each)")  # fmt: skip
+@TRACK
 @click.option("--dry-run", is_flag=True, help="list the runs, estimate the time, run nothing")
 @click.option("--json", "as_json", is_flag=True, help="print the table as JSON")
 @click.option("--quiet", is_flag=True, help="show no progress")
@@ -78,9 +64,7 @@ def sweep(
     zipped: str | None,
     out: str | None,
     runs: str | None,
-    address: str | None,
-    ray_cpus: float,
-    ray_gpus: float,
+    track: tuple[str, ...],
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -95,23 +79,23 @@ def sweep(
     missing and repeats nothing. Exit code 0: all runs are done; 1: some failed or are missing; 2:
     bad input; 130 or 143: stopped by Ctrl-C or SIGTERM.
     """
+    where = {name: flags.pop(name) for name in ("ray", "ray_cpus", "ray_gpus", "slurm")}
     pairing = None if zipped is None else zipped == "*" or zipped.split(",")
     named = {"problem": problem, "zip": pairing, "out": out, "runs": runs, **flags}
     given = flags_over_file(read_sweep(config) if config else {}, named, config)
     if given.get("problem") is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
-    if address and given.get("workers"):
-        raise click.UsageError("give either --workers, on this machine, or --ray")
-    if address and given.get("batch", "auto") not in ("auto", "off"):
-        raise click.UsageError("--batch trains on this machine: it cannot go with --ray")
     if dry_run:
         context.exit(_list(given, as_json))
     asked = trusting(trust)
     if callable(asked):  # which cannot be below a live display
         plan(**_planning(given)).trusted(given.get("retry") or 1, asked)
-    executor = _cluster(address, ray_cpus, ray_gpus) if address else None
+    executor = chosen_executor({**given, **where})
+    tracking = trackers(track)
     with sweep_progress(quiet) as shown:
-        table = run_sweep(**given, executor=executor, watcher=shown, trust=trust)
+        table = run_sweep(
+            **given, executor=executor, watcher=shown, callbacks=tracking, trust=trust
+        )
     if as_json:
         print_json({"path": str(table.path), "rows": table.rows})
     else:
@@ -209,9 +193,3 @@ def _list(given: dict[str, Any], as_json: bool) -> int:
         f"{duration(found.seconds)} {how}"
     )
     return code
-
-
-def _cluster(address: str, cpus: float, gpus: float) -> Executor:
-    from pinnsig.sweeps.ray_cluster import RayCluster  # ray need not be installed
-
-    return RayCluster(address, cpus=cpus, gpus=gpus)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pinnsig.core.errors import PinnsigError, TrainingError, one_line
 from pinnsig.run.building import RunComponents
-from pinnsig.training import PhaseReport, Record, Watcher
+from pinnsig.training import PhaseReport, Record, StopTraining, Watcher
 
 if TYPE_CHECKING:
     from pinnsig.run.results import Result
@@ -19,7 +19,8 @@ class Callback(Watcher):
     For each run: `started`, then `recorded` for iteration 0 and after every iteration,
     `phase_ended` after each phase, and `finished`; `noticed` and `interrupting` whenever there is
     reason. A run that is resumed starts again at the iteration behind its checkpoint. An error that
-    a callback raises ends the training, as one of the problem's own does.
+    a callback raises ends the training, as one of the problem's own does; `StopTraining("reason")`,
+    raised by `recorded`, ends it in good order.
 
     Attributes:
         optional: whether training goes on without it where it raises an error; a notice says so.
@@ -73,11 +74,15 @@ class Callbacks(Callback):
         """Call every member's method.
 
         Raises:
+            StopTraining: a member wishes so.
             TrainingError: one that is not optional fails; names it.
         """
+        wish: StopTraining | None = None
         for member in list(self.members):
             try:
                 getattr(member, method)(*arguments)
+            except StopTraining as asked:  # once the others know
+                wish = asked
             except PinnsigError:
                 raise
             except Exception as error:
@@ -87,3 +92,5 @@ class Callbacks(Callback):
                     raise TrainingError(f"callback {what}") from error
                 self.members.remove(member)
                 self.noticed(f"{what}; the run goes on without it")
+        if wish is not None:
+            raise wish

@@ -4,14 +4,13 @@ Each run is a generator that asks for loss and gradient. One at a time is at wor
 when all have asked, they are evaluated together. So the order of all work is fixed.
 """
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from pinnsig.core.interrupts import Interruption, interruptible
 from pinnsig.objective.batch import Batches
-from pinnsig.sweeps.executors import Event, Executor, Tell
+from pinnsig.sweeps.executors import Event, Executor, Tell, Waiting
 from pinnsig.sweeps.tasks import Ended, Started, Task, performing
 from pinnsig.training import EvaluationRequest, evaluate_alone
 
@@ -31,19 +30,21 @@ class Batched(Executor):
         """How many at once."""
         return self.members
 
-    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+    def run(self, tasks: Iterable[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
-        waiting, members = deque(tasks), list[_Member]()
+        waiting, members = Waiting(tasks), list[_Member]()
         batches, told = Batches(self.members), 0
         try:
             with interruptible(tell) as interruption:
-                while waiting or members:
+                while True:
                     if interruption.asked():
                         waiting.clear()
-                    while waiting and len(members) < self.members:
-                        members.append(_Member(waiting.popleft(), interruption))
+                    while len(members) < self.members and (task := waiting.take()) is not None:
+                        members.append(_Member(task, interruption))
                         yield Started(members[-1].task.name)
                         members[-1].go_on()
+                    if not members:
+                        return
                     for member in list(members):
                         if member.ended is not None:
                             members.remove(member)

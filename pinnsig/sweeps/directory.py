@@ -250,8 +250,7 @@ class SweepDirectory:
     def _columns(self, members: list[Member]) -> list[str]:
         """What varies, and what every table shows."""
         names = dict.fromkeys([*ALWAYS, *(name for grid in self.grids for name in grid.values)])
-        first = members[0]
-        return [n for n in names if n in ALWAYS or any(m[n] != first[n] for m in members)]
+        return [n for n in names if n in ALWAYS or any(m[n] != members[0][n] for m in members)]
 
     def _row(self, member: Member, settings: list[str], failures: dict[str, Any]) -> Row:
         failure = failures.get(member.name, {})
@@ -280,9 +279,19 @@ class SweepDirectory:
         if not SweepDirectory.is_sweep(self.path):
             RunDirectory.make(self.path)
         with RunDirectory(self.path).locked():
-            data = {"grids": [grid.as_dict() for grid in self.grids]}
-            RunDirectory(self.path).write_json("sweep.json", data)
+            self._write_grids()
             yield
+
+    def add(self, grid: Grid) -> None:
+        """Have one more grid, in a directory that is locked."""
+        renewed = self.identity.renewed(grid)
+        if renewed not in self.grids:
+            self.grids.append(renewed)
+            self._write_grids()
+
+    def _write_grids(self) -> None:
+        data = {"grids": [grid.as_dict() for grid in self.grids]}
+        RunDirectory(self.path).write_json("sweep.json", data)
 
     def write_results(self, table: SweepTable | None = None) -> SweepTable:
         """Write a table down, by default from the runs as they are, and return it."""

@@ -1,7 +1,7 @@
 """What runs the tasks of a sweep: here in this process; others beside it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from pinnsig.core.interrupts import interruptible
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
@@ -9,6 +9,21 @@ from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 Event = Started | Ended
 Tell = Callable[[int], None]
 """Called within the handler of the first Ctrl-C or SIGTERM, with the signal's number."""
+
+
+class Waiting:
+    """Tasks that are taken one by one, each when there is room for it; they may depend on time."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._tasks = iter(tasks)
+
+    def take(self) -> Task | None:
+        """Return the next task; None if there is none."""
+        return next(self._tasks, None)
+
+    def clear(self) -> None:
+        """Leave those that are left."""
+        self._tasks = iter(())
 
 
 class Executor(ABC):
@@ -24,10 +39,11 @@ class Executor(ABC):
         """How many at the same time."""
 
     @abstractmethod
-    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+    def run(self, tasks: Iterable[Task], tell: Tell) -> Iterator[Event]:
         """Run tasks and say when each starts and ends; after an interruption, begin no more.
 
-        Every task that started ends, and one whose process died says so.
+        A task is taken when there is room for it, after how others ended was said. Every task that
+        started ends, and one whose process died says so.
         """
 
 
@@ -39,7 +55,7 @@ class InProcess(Executor):
         """One."""
         return 1
 
-    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+    def run(self, tasks: Iterable[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
         with interruptible(tell) as interruption:  # around all of them: a run hears it to its end
             for task in tasks:

@@ -8,8 +8,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sized
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -18,7 +17,7 @@ import torch
 
 from pinnsig.core.interrupts import Interruption, end_with_parent, interruptible
 from pinnsig.run.callbacks import Callback
-from pinnsig.sweeps.executors import Event, Executor, Tell
+from pinnsig.sweeps.executors import Event, Executor, Tell, Waiting
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 from pinnsig.training import Record
 
@@ -44,10 +43,11 @@ class Pool(Executor):
         """How many processes."""
         return self._workers
 
-    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+    def run(self, tasks: Iterable[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
-        waiting = deque(tasks)
-        workers = [_Worker(i, self.threads) for i in range(min(self.workers, len(tasks)))]
+        waiting = Waiting(tasks)
+        count = min(self.workers, len(tasks)) if isinstance(tasks, Sized) else self.workers
+        workers = [_Worker(i, self.threads) for i in range(count)]
         try:
             with interruptible(tell) as interruption:
                 while True:
@@ -56,8 +56,7 @@ class Pool(Executor):
                         for worker in workers:
                             worker.interrupt()
                     for worker in workers:
-                        if waiting and worker.task is None:
-                            task = waiting.popleft()
+                        if worker.task is None and (task := waiting.take()) is not None:
                             worker.give(task)
                             yield Started(task.name, f"worker {worker.number + 1}")
                     busy = [worker for worker in workers if worker.task is not None]

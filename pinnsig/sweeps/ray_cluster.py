@@ -10,8 +10,7 @@ import logging
 import shutil
 import tarfile
 import tempfile
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from pinnsig.problem.opened import OpenedFiles
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.source import require_trust
-from pinnsig.sweeps.executors import Event, Executor, Tell
+from pinnsig.sweeps.executors import Event, Executor, Tell, Waiting
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
 
 try:
@@ -73,24 +72,23 @@ class RayCluster(Executor):
         have = ray.cluster_resources()
         return int(min(have.get(name, 0) / n for name, n in self.resources.items() if n))
 
-    def run(self, tasks: Sequence[Task], tell: Tell) -> Iterator[Event]:
+    def run(self, tasks: Iterable[Task], tell: Tell) -> Iterator[Event]:
         """See `Executor.run`."""
         remote = ray.remote(_perform_in_scratch).options(
             num_cpus=self.resources["CPU"],
             num_gpus=self.resources["GPU"],
             max_retries=TRIES_ELSEWHERE,
         )
-        waiting, running = deque(tasks), {}
+        waiting, running = Waiting(tasks), {}
         told = False
         with interruptible(tell) as interruption:
-            while waiting or running:
+            while True:
                 if interruption.asked() and not told:
                     told = True
                     waiting.clear()
                     for reference in running:
                         ray.cancel(reference)  # Ctrl-C, which a run takes as the wish to be saved
-                while waiting and len(running) < max(self.workers, 1):
-                    task = waiting.popleft()
+                while len(running) < max(self.workers, 1) and (task := waiting.take()) is not None:
                     try:
                         sent = _packed(task.path), _source(task)
                     except PinnsigError as error:  # its problem's file changed meanwhile
@@ -99,7 +97,9 @@ class RayCluster(Executor):
                     task = replace(task, trust=True)  # was asked here, nodes cannot know
                     running[remote.remote(task, *sent, self.threads)] = task
                     yield Started(task.name)
-                ready, _ = ray.wait(list(running), timeout=POLL) if running else ([], [])
+                if not running:
+                    return
+                ready, _ = ray.wait(list(running), timeout=POLL)
                 for reference in ready:
                     yield _received(reference, running.pop(reference), told)
 

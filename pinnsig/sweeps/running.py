@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pinnsig.core.gradients import own_gradients
+from pinnsig.run.callbacks import Callback
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor
 from pinnsig.sweeps.grid import Member
@@ -39,6 +40,7 @@ def run_planned(
     figures: bool = False,
     keep_checkpoints: bool = False,
     watcher: SweepWatcher | None = None,
+    callbacks: Sequence[Callback] = (),
 ) -> SweepTable:
     """Run what is left of a sweep; see `pinnsig.sweeps.sweep`.
 
@@ -49,6 +51,7 @@ def run_planned(
         figures: whether to draw those of each run.
         keep_checkpoints: whether finished runs keep what `resume` needs.
         watcher: what sees the sweep.
+        callbacks: what sees each run; copies of them.
 
     Raises:
         RunError: the directory cannot be written, or another process has it.
@@ -63,6 +66,7 @@ def run_planned(
             directory.code_of(member),
             figures=figures,
             keep_checkpoint=keep_checkpoints,
+            callbacks=tuple(callbacks),
         )
     )
 

@@ -10,6 +10,7 @@ from pinnsig.core.errors import PinnsigError, ProblemError, SettingsError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.trust import Trust
 from pinnsig.problem import Problem, name_of
+from pinnsig.run.callbacks import Callback
 from pinnsig.run.settings import Settings, resolve
 from pinnsig.sweeps.batch_size import automatic_members, batch_setting
 from pinnsig.sweeps.batched import Batched
@@ -36,6 +37,7 @@ def sweep(
     figures: bool = False,
     keep_checkpoints: bool = False,
     watcher: SweepWatcher | None = None,
+    callbacks: Sequence[Callback] = (),
     trust: Trust = False,
     **given: Any,
 ) -> SweepTable:
@@ -61,6 +63,8 @@ def sweep(
         figures: whether to draw those of each run.
         keep_checkpoints: whether finished runs keep what `resume` needs (160 MB each at 50 x 64).
         watcher: what sees the sweep.
+        callbacks: what sees each run, such as a tracker; every run has copies of its own, in its
+            process.
         trust: whether code that came with the sweep directory may be run; this is remembered.
         given: settings by name, each with one value or several: a list, or a text such as
             `"0.1,0.5"`, `"0.1:2:9"` (start:stop:count) or `"log:0.1:10:5"`.
@@ -78,7 +82,7 @@ def sweep(
         raise SettingsError(f"batch = {batch} trains in this process, and not on another executor")
     return run_planned(
         directory, executor, retry=retry, figures=figures, keep_checkpoints=keep_checkpoints,
-        watcher=watcher,
+        watcher=watcher, callbacks=callbacks,
     )  # fmt: skip
 
 

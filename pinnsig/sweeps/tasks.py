@@ -1,6 +1,7 @@
 """One member of a sweep as a task: begun, gone on with or left alone, and never raising."""
 
 import contextlib
+import copy
 import os
 import shutil
 from collections.abc import Generator, Sequence
@@ -42,6 +43,7 @@ class Task:
         trust: whether the code that is in its directory may be run.
         figures: whether to draw them.
         keep_checkpoint: whether a finished run keeps what `resume` needs.
+        callbacks: what sees the run, in its process; each task has its own copy.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Task:
     trust: bool = False
     figures: bool = False
     keep_checkpoint: bool = False
+    callbacks: tuple[Callback, ...] = ()
 
     def on(self, device: str) -> "Task":
         """The same task on a device, unless its settings name one."""
@@ -107,7 +110,8 @@ def performing(
         return Ended(task.name, interrupted=True)
     said = _Said()
     # what is left of its checkpoint is decided below
-    options = Options(task.figures, [*callbacks, said], keep_checkpoint=True)
+    watching = copy.deepcopy(task.callbacks)
+    options = Options(task.figures, [*callbacks, *watching, said], keep_checkpoint=True)
     try:
         status, notice = _prepare(task.path)
         said.notices += [notice] if notice else []

@@ -1,14 +1,12 @@
 """What each problem of the table may use, and which settings its runs have."""
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.settings import check_settings
+from pinnsig.run.settings import check_settings, command_line
 from pinnsig.table.entries import Entry
 
 ROOT = Path("runs/table")
@@ -83,27 +81,8 @@ class Budget:
         options = {"preset": self.preset, "seconds": self.seconds, "seeds": self.seeds}
         if self.network is not None:
             options["network"] = self.network
-        return shlex.join(["python", "-m", "pinnsig", "table", *_flags(options)])
+        return command_line(["table"], options)
 
     def solve_command(self, problem: str, entry: Entry) -> str:
         """Return the command that repeats a problem's run with seed 0."""
-        settings = self.settings(entry)
-        return shlex.join(["python", "-m", "pinnsig", "solve", problem, *_flags(settings)])
-
-
-def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Settings as the command line takes them."""
-    for name, value in settings.items():
-        flag = "--phase" if name == "phases" else f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            yield flag if value else flag.replace("--", "--no-", 1)
-        elif isinstance(value, Mapping):
-            for key, one in value.items():
-                yield from (flag, f"{key}={_text(one)}")
-        else:
-            for one in value if isinstance(value, list | tuple) else [value]:
-                yield from (flag, _text(one))
-
-
-def _text(value: Any) -> str:
-    return f"{value:.17g}" if isinstance(value, float) else str(value)
+        return command_line(["solve", problem], self.settings(entry))

@@ -16,6 +16,7 @@ from pinnsig.training.records import (
     Outcome,
     PhaseReport,
     Record,
+    StopTraining,
     Watcher,
 )
 from pinnsig.training.trainer import Trainer
@@ -41,6 +42,7 @@ __all__ = [
     "PhaseReport",
     "Record",
     "ResidualBased",
+    "StopTraining",
     "Trainer",
     "Watcher",
     "evaluate_alone",

@@ -27,6 +27,18 @@ SETTLED = (NON_FINITE, CONVERGED_GRADIENT, CONVERGED_CHANGE, LINE_SEARCH_FAILED)
 """Reasons for which more iterations of the same phase would change nothing."""
 
 
+class StopTraining(Exception):  # noqa: N818, no error
+    """Raised by a watcher's `recorded` to end training after this iteration.
+
+    Args:
+        reason: in a word or two; it is what the run's result says of its stop.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 @dataclass(frozen=True)
 class Record:
     """The state after an iteration, as logged.
@@ -110,7 +122,7 @@ class Watcher:
     """What sees training; every method does nothing until it is overridden."""
 
     def recorded(self, record: Record) -> None:
-        """After the start and after every iteration."""
+        """After the start and after every iteration; may raise `StopTraining`."""
 
     def phase_ended(self, report: PhaseReport) -> None:
         """After every phase."""

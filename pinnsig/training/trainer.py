@@ -22,6 +22,7 @@ from pinnsig.training.records import (
     Outcome,
     PhaseReport,
     Record,
+    StopTraining,
     Watcher,
     advice,
 )
@@ -84,6 +85,7 @@ class Trainer:
         self.last_error: float | None = None
         self.ended = False
         self.loaded = False
+        self.wish: str | None = None  # of a watcher, to end
         self.clock = clock
         self.spent = 0.0
         self.begun: float | None = None  # on the clock, once training has
@@ -145,7 +147,7 @@ class Trainer:
             first: what `start` gave, if it was called; else it is called now.
         """
         if not self.loaded:
-            self.watcher.recorded(first or self.start())
+            self._tell(first or self.start())
             self._save()
         self.begun = self.clock()
         while (number := self.next_phase()) is not None:
@@ -198,6 +200,12 @@ class Trainer:
         if self.save is not None:
             self.save(self.state())
 
+    def _tell(self, record: Record) -> None:
+        try:
+            self.watcher.recorded(record)
+        except StopTraining as wish:
+            self.wish = wish.reason
+
     # --- a phase --------------------------------------------------------------------------------
 
     def _enter(self, number: int) -> None:
@@ -241,8 +249,8 @@ class Trainer:
                 break
             report.iterations = iteration
             record = self._record(report, phase.iterations, step.terms, phase)
-            self.watcher.recorded(record)
-            stop = self.limits.reached(step.loss, record.loss, record.relative_l2)
+            self._tell(record)
+            stop = self.limits.reached(step.loss, record.loss, record.relative_l2) or self.wish
             if phase is self.phases[-1] and iteration == phase.iterations and stop == INTERRUPTED:
                 stop = None  # it came when all was done
             self.ended = stop not in (None, NON_FINITE)

@@ -112,7 +112,7 @@ def test_a_file_that_cannot_be_is_refused(cli: Cli, tmp_path: Path, text: str, w
         (["sweep", "burgers", "--scale", "1,x"], "scale = 'x' is no number"),
         (["sweep", "burgers", "--init", "eoc,clibrated"], "did you mean calibrated"),
         (["sweep", "burgers", "--zip", "--scale", "1,2", "--seed", "1,2,3"], "as many of each"),
-        (["sweep", "burgers", "--ray", "--workers", "2"], "either --workers"),
+        (["sweep", "burgers", "--ray", "--workers", "2"], "give one of --workers and --ray"),
         (["sweep", "burgers", "--ray", "auto", "--ray-cpus", "0"], "--ray-cpus"),
         (["sweep", "burgers", "--ray", "--batch", "3"], "cannot go with --ray"),
         (["sweep", "burgers", "--workers", "2", "--batch", "3"], "cannot go with workers = 2"),

@@ -7,7 +7,7 @@ import pytest
 
 import pinnsig
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.tensorboard import TensorBoard
+from pinnsig.run.trackers import TensorBoard
 from tests.conftest import SMALL, Cli
 
 events = pytest.importorskip(

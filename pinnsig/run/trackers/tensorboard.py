@@ -7,6 +7,7 @@ from pinnsig.core.errors import SettingsError
 from pinnsig.core.json import dumps
 from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
+from pinnsig.run.trackers.numbers import numbers_of
 from pinnsig.training import Record
 
 if TYPE_CHECKING:
@@ -43,18 +44,8 @@ class TensorBoard(Callback):
 
     def recorded(self, record: Record) -> None:
         """Write one iteration's numbers."""
-        numbers: dict[str, float | None] = {
-            "loss": record.loss,
-            "best loss": record.best_loss,
-            "learning rate": record.learning_rate,
-            "relative L2 error": record.relative_l2,
-            **{f"terms/{name}": value for name, value in record.terms.items()},
-            **{f"coefficients/{name}": c for name, c in (record.coefficients or {}).items()},
-            **{f"weights/{name}": value for name, value in (record.weights or {}).items()},
-        }
-        for name, value in numbers.items():
-            if value is not None:
-                self._writer.add_scalar(name, value, record.step)
+        for name, value in numbers_of(record).items():
+            self._writer.add_scalar(name, value, record.step)
 
     def finished(self, result: "Result") -> None:
         """Note the result and close the writer."""
