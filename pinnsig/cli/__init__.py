@@ -47,8 +47,8 @@ def cli() -> None:
 
 COMMANDS = (
     solve, resume, new, runs, show, plot, report, predict, export, sweep, tune, compare,
-    problems, activations, networks, init, check_activation, bench, signal, paper, table, classify, doctor,
-    completion,
+    problems, activations, networks, init, check_activation, bench, signal, paper, table,
+    classify, doctor, completion,
 )  # fmt: skip
 
 for _command in COMMANDS:
