@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from pinnsig.cli.classifying import resume_run
+from pinnsig.cli.estimating import print_estimate
 from pinnsig.cli.examples import examples
+from pinnsig.cli.header import header
 from pinnsig.cli.merging import flags_over_file
 from pinnsig.cli.options import FOLDER, PATH, setting_options
 from pinnsig.cli.output import print_json, print_pairs
@@ -27,7 +29,7 @@ from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.following import follow
 from pinnsig.run.processes import follows, joined
-from pinnsig.run.settings import PRESETS, PURPOSES, read_config
+from pinnsig.run.settings import read_config
 from pinnsig.run.solver import Result
 from pinnsig.run.solver import resume as run_resume
 from pinnsig.run.solver import solve as run_solve
@@ -74,6 +76,7 @@ def running_options(command: Any) -> Any:
 @click.option("--runs", default="runs", metavar="DIR", help="where run directories go  [runs]")
 @click.option("--path", type=FOLDER, metavar="DIR", help="the run directory itself, new or empty")
 @running_options
+@click.option("--dry-run", is_flag=True, help="say what would be trained and take, train nothing")
 @TRUST
 @click.pass_context
 @examples(
@@ -93,6 +96,7 @@ def solve(
     tensorboard: bool,
     as_json: bool,
     quiet: bool,
+    dry_run: bool,
     trust: bool,
     **flags: Any,
 ) -> None:
@@ -117,6 +121,9 @@ def solve(
     if named is None:
         raise click.UsageError("name a problem, such as burgers (see `pinnsig problems`)")
     given.pop("problem", None)
+    if dry_run:
+        print_estimate(named, given, as_json)
+        return
 
     def work(callbacks: list[Callback]) -> Result:
         return run_solve(
@@ -270,30 +277,3 @@ class _Talk(Callback):
             self.noticed(f"suspicious: {doubt}")
         if result.stop == INTERRUPTED and not self.quiet:
             click.echo(f"go on with: pinnsig resume {result.path}", err=True)
-
-
-def header(parts: RunComponents, chosen: bool) -> str:
-    """What is about to be trained, and why with this preset."""
-    s = parts.settings
-    why = "as asked" if chosen else "the default"
-    others = ", ".join(f"--preset {name}" for name in PRESETS if name != s.preset)
-    phases = ", ".join(f"{phase.optimizer} {phase.iterations}" for phase in s.phase_list())
-    more = [f"points {s.collocation} + {s.initial} + {s.boundary}", f"learning rate {s.lr:.3g}"]
-    if s.weighting != "none":
-        more.append(f"terms weighted by {s.weighting}")
-    if s.causal:
-        more.append("causal")
-    if s.slabs != 1:
-        more.append(f"{len(s.slabs) if isinstance(s.slabs, list) else s.slabs} slabs of time")
-    if parts.problem.hard:
-        more.append("conditions met exactly")
-    if parts.problem.scaled_inputs:
-        more.append("inputs on [-1, 1]")
-    if s.max_seconds is not None:
-        more.append(f"at most {s.max_seconds:g} s")
-    return (
-        f"{s.problem}: {parts.activation.expression}, {parts.initializer.spec}, "
-        f"{s.depth} x {s.width}, {s.dtype} on {s.device}\n"
-        f"preset {s.preset} ({why}: {PURPOSES[s.preset]}; others: {others}): {phases}; "
-        f"{', '.join(more)}"
-    )

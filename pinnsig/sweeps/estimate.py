@@ -1,19 +1,17 @@
 """How long the rest of a sweep will take, and what of it cannot be trained."""
 
-import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pinnsig.core.errors import PinnsigError, whole_message
 from pinnsig.problem import Problem, problem_class
-from pinnsig.run.building import build, build_objective
-from pinnsig.run.phases import build_phases, build_weighting
+from pinnsig.run.building import build
+from pinnsig.run.estimating import make_trainer, time_phases, total_seconds
 from pinnsig.run.settings import resolve
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.grid import Member
 from pinnsig.sweeps.table import DONE
-from pinnsig.training import PhaseReport, Record, Trainer, Watcher
+from pinnsig.training import Trainer
 
 COSTLY = (
     "problem", "act", "network", "depth", "width", "adam", "lbfgs", "broyden", "phases",
@@ -21,8 +19,6 @@ COSTLY = (
     "max_seconds",
 )  # fmt: skip
 """What decides how long a run takes, about."""
-
-TRIES = 3  # iterations of each phase
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def estimate(directory: SweepDirectory, todo: Sequence[str], workers: int) -> Es
             checked[alike] = ""
             try:
                 problem_type = problem_class(member["problem"], directory.code_of(member))
-                trainer = make_trainer(member, problem_type)
+                trainer = _trainer(member, problem_type)
                 if cost not in each:
                     each[cost] = _measured(trainer, member)
             except PinnsigError as error:
@@ -77,58 +73,15 @@ def measured_seconds(member: Member, problem_type: type[Problem] | None = None) 
     Raises:
         PinnsigError: it cannot be trained.
     """
-    return _measured(make_trainer(member, problem_type), member)
+    return _measured(_trainer(member, problem_type), member)
 
 
-def make_trainer(member: Member, problem_type: type[Problem] | None = None) -> Trainer:
-    """Return what a member is trained with; networks, points and optimisers meet their limits.
-
-    Raises:
-        PinnsigError: it cannot be trained.
-    """
-    parts = build(resolve(member.settings), problem_type)
-    objective = build_objective(parts)
-    return Trainer(objective, build_phases(parts), weighting=build_weighting(parts))
+def _trainer(member: Member, problem_type: type[Problem] | None) -> Trainer:
+    return make_trainer(build(resolve(member.settings), problem_type))
 
 
 def _measured(trainer: Trainer, member: Member) -> float:
-    limits = [phase.max_seconds or math.inf for phase in trainer.phases]
-    iterations = [phase.iterations for phase in trainer.phases]
-    first = trainer.start()  # compiles what is compiled
-    trainer.phases = [
-        replace(phase, iterations=min(phase.iterations, TRIES)) for phase in trainer.phases
-    ]
-    watch = trainer.watcher = _Stopwatch()
-    trainer.run(first)
-    total = 0.0
-    for count, limit, each in zip(iterations, limits, watch.phases, strict=False):
-        total += min(count * each, limit)
-    return min(total, resolve(member.settings).max_seconds or math.inf)
-
-
-class _Stopwatch(Watcher):
-    """Times iterations.
-
-    Attributes:
-        phases: seconds of the fastest iteration of each that ended.
-    """
-
-    def __init__(self) -> None:
-        self.phases: list[float] = []
-        self._last = time.perf_counter()
-        self._best = math.inf
-
-    def recorded(self, record: Record) -> None:
-        """See `Watcher.recorded`."""
-        now = time.perf_counter()
-        if record.iteration > 0:
-            self._best = min(self._best, now - self._last)
-        self._last = now
-
-    def phase_ended(self, report: PhaseReport) -> None:
-        """See `Watcher.phase_ended`."""
-        self.phases.append(self._best if report.iterations else 0.0)
-        self._best, self._last = math.inf, time.perf_counter()
+    return total_seconds(time_phases(trainer), trainer, resolve(member.settings))
 
 
 def _cost(member: Member) -> str:
