@@ -40,6 +40,7 @@ FILES = (
     "*.md",
     "*.cff",
 )
+DATA = {"pinnsig/py.typed", *(f"pinnsig/reports/assets/report.{end}" for end in ("css", "js"))}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_the_wheel_holds_the_packages_only_and_says_what_it_is(built: Path):
         re.sub(r"^problems/", "pinnsig/problems/", name) for name in files_of("pinnsig", "problems")
     }
     about = f"pinnsig-{pinnsig.__version__}.dist-info/"
-    assert {name for name in names if not name.startswith(about)} == code | {"pinnsig/py.typed"}
+    assert {name for name in names if not name.startswith(about)} == code | DATA
     facts = Parser().parsestr(wheel.read(about + "METADATA").decode())
     assert facts["Version"] == pinnsig.__version__
     assert facts["License-Expression"] == "MIT"

@@ -34,7 +34,7 @@ def residual_map(page: Page, model: Model, sites: Mapping[str, Sites]) -> str:
         sites: by term.
 
     Raises:
-        ReportError: no point of the grid lies in the domain.
+        ReportError: see `views`; no point of the grid lies in the domain.
     """
     panels = {}
     for name, view in views(model.problem, MAP).items():

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import compare_functions
 from pinnsig.objective import Objective
 from pinnsig.plots.style import PREDICTION, symbol
-from pinnsig.problem import Problem
+from pinnsig.problem import Problem, Sites
 from pinnsig.reports import facts
 from pinnsig.reports.charts import band
 from pinnsig.reports.page import Page, escape, note, prose, section, tabs
@@ -115,18 +116,18 @@ def run_report(page: Page, run: Run, network: Own | None = None) -> str:
     head = [
         f"<h1>{escape(Path(str(run.config.get('problem'))).stem)}</h1>",
         about,
-        facts.tiles(result),
-        facts.doubts(run.state, result, () if trained is None else trained.notices),
+        or_reason(lambda: facts.tiles(result)),
+        or_reason(lambda: facts.doubts(run.state, result, trained.notices if trained else ())),
         note(f"no solution can be shown: {run.missing}") if run.missing else "",
-        facts.errors(result),
-        facts.coefficients(result),
-        commands(run.path, short),
+        or_reason(lambda: facts.errors(result)),
+        or_reason(lambda: facts.coefficients(result)),
+        commands(run.path, run.config, short),
     ]
     parts["Training"] = lambda: training(page, run.records, result.get("phases") or (), true)
     parts["Terms of the loss"] = lambda: facts.terms(result)
     if "Start" in parts:
         parts["The network at its start"] = parts.pop("Start")
-    body = [section(title, _or_reason(make)) for title, make in parts.items()]
+    body = [section(title, or_reason(make)) for title, make in parts.items()]
     return "".join([*head, *body, section("Settings and environment", facts.settings(run.config))])
 
 
@@ -140,20 +141,30 @@ def _of_model(
             "Solution": lambda: solution(page, model),
             "Residual": lambda: note("the residual of a run over slabs of time is not drawn"),
         }
-    start_parts = build(trained.settings, type(model.problem), network)
-    sites = first_sites(trained.directory, trained.settings, model.problem)
-    parts = {"Solution": lambda: solution(page, model, measurements(model.problem, sites))}
+    begun = build(trained.settings, type(model.problem), network)
+
+    @cache
+    def sites() -> dict[str, Sites]:
+        return first_sites(trained.directory, trained.settings, model.problem)
+
+    def fields() -> str:
+        measured = None
+        with contextlib.suppress(PinnsigError):  # the residual's part says what is wrong with them
+            measured = measurements(model.problem, sites())
+        return solution(page, model, measured)
+
+    parts = {"Solution": fields}
     if model.problem.functions():
-        parts["Unknown functions"] = lambda: _functions(page, model, sites)
+        parts["Unknown functions"] = lambda: _functions(page, model, sites())
     parts["Residual"] = lambda: (
         '<p class="hint">over all equations, with the points that training began with</p>'
-        + residual_map(page, model.double(), sites)
+        + residual_map(page, model.double(), sites())
     )
-    parts["Start"] = lambda: start(page, start_health(start_parts, sites))
+    parts["Start"] = lambda: start(page, start_health(begun, sites()))
     return parts
 
 
-def _functions(page: Page, model: Model, sites: Mapping[str, Any]) -> str:
+def _functions(page: Page, model: Model, sites: Mapping[str, Sites]) -> str:
     """Every unknown function with its 95 % interval, where that can be told."""
     found = compare_functions(model)
     uncertainty = noise_uncertainty(Objective(model.double(), "auto", sites), profiles=False)
@@ -180,7 +191,7 @@ def _functions(page: Page, model: Model, sites: Mapping[str, Any]) -> str:
     return tabs(drawn) + (note(uncertainty.reason) if uncertainty.reason else "")
 
 
-def _or_reason(make: Callable[[], str]) -> str:
+def or_reason(make: Callable[[], str]) -> str:
     """A part, or why it cannot be had: a report is an extra, and the numbers may be anything."""
     try:
         with np.errstate(all="ignore"):

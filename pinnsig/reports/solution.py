@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pinnsig.core.errors import ReportError
 from pinnsig.model import Model, SlabModel
 from pinnsig.model.evaluation import Comparison, compare
 from pinnsig.plots.solution import ABSOLUTE_ERROR, error_colours, field_colours
@@ -15,7 +16,7 @@ from pinnsig.problem import Problem
 from pinnsig.reports.charts import Chart, chart, dots, heat, line
 from pinnsig.reports.numbers import short
 from pinnsig.reports.page import Page, row, tabs
-from pinnsig.run.planes import Measured
+from pinnsig.run.planes import MOST, Measured
 
 Array = NDArray[np.float64]
 CURVE = 401  # points of a curve alone
@@ -48,9 +49,14 @@ def views(problem: Problem, times: int = TIMES) -> dict[str, View]:
     Args:
         problem: whose domain.
         times: points along time on a map over time.
+
+    Raises:
+        ReportError: it has too many coordinates.
     """
     domain = problem.domain
     names, time = list(domain.names), domain.time
+    if len(names) > MOST:
+        raise ReportError(f"{len(names)} coordinates are too many for a map: the most are {MOST}")
     space = [name for name in names if name != time]
 
     def axis(name: str, count: int) -> Array:
@@ -85,6 +91,7 @@ def solution(
     """Return the explorer of a model's fields.
 
     Raises:
+        ReportError: see `views`.
         ProblemError: see `compare`.
     """
     panels: dict[str, dict[str, str]] = {name: {} for name in model.problem.fields}

@@ -13,7 +13,7 @@ from pinnsig.core.version import __version__
 from pinnsig.problem import Problem
 from pinnsig.reports.comparison import comparison
 from pinnsig.reports.page import Page, escape, script_json, tabs
-from pinnsig.reports.run import Run, open_run, run_report
+from pinnsig.reports.run import Run, open_run, or_reason, run_report
 from pinnsig.reports.sweep import sweep_report
 from pinnsig.run.networks import Own
 from pinnsig.sweeps import SweepDirectory, SweepTable
@@ -61,7 +61,7 @@ def report(
     runs = [one for one in opened if isinstance(one, Run)]
     panels = {}
     if len(runs) > 1:
-        panels["Comparison"] = "<h1>Comparison</h1>" + comparison(page, runs)
+        panels["Comparison"] = "<h1>Comparison</h1>" + or_reason(lambda: comparison(page, runs))
     for one in opened:
         if isinstance(one, Run):
             for line in (*(one.trained.notices if one.trained else ()), one.missing):
@@ -74,7 +74,7 @@ def report(
     text = _document(title, tabs(panels), page, plotly)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, text.encode())
+        write_whole(target, text.encode(errors="backslashreplace"))  # of odd file names
     except OSError as error:
         raise ReportError(f"cannot write {target}: {error.strerror}") from None
     return target

@@ -10,6 +10,7 @@ runs/<problem>/<time>-<id>/
     points.safetensors   the first points of every term, and measured values (`pinnsig.run.points`)
     source/              the user's own code and data, where the problem came from a file
     figures/
+    report.html          where `pinnsig report` was asked for one
     slab-1/ ...          of a run over slabs of time: each one's log, weights, points and checkpoint
 """
 

@@ -14,6 +14,9 @@ Array = NDArray[np.float64]
 Measured = tuple[Array, Array]
 """Points, shape (N, dimensions), and values measured there, shape (N,)."""
 
+MOST = 64
+"""Coordinates of a grid, at most: NumPy's arrays have no more dimensions."""
+
 
 def planes(
     model: Model | SlabModel, comparisons: Mapping[str, Comparison]
@@ -23,7 +26,7 @@ def planes(
     With one or two coordinates both are what they are made of. With more, both go through the
     middle of the domain, with as many points as there are with two: maps over the first two
     coordinates, slices along the first one that is not time, at different times (or values of the
-    last coordinate).
+    last coordinate). With more than `MOST` there is none.
 
     Raises:
         ProblemError: see `compare`.
@@ -32,6 +35,8 @@ def planes(
     names = problem.domain.names
     if len(names) < 3:
         return comparisons, comparisons
+    if len(names) > MOST:
+        return {}, {}
     last = problem.domain.time or names[-1]
     along = next(name for name in names if name != last)
     return _plane(model, names[0], names[1]), _plane(model, along, last)

@@ -1,6 +1,9 @@
 """One HTML file of runs: what it holds, and what it says where something is missing."""
 
 import html
+import json
+import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -148,6 +151,31 @@ def test_a_shape_is_blank_outside(plate: Path):
     assert np.shape(residual["z"]) == gaps.shape
 
 
+def test_a_class_of_python_is_repeated_in_python(plate: Path, tmp_path: Path, monkeypatch: Any):
+    text = Report(plate).text
+    code = text[text.index("import json, pinnsig") : text.index(" Solution ")]
+    monkeypatch.chdir(tmp_path)
+    lines = re.split(r" (?=settings =|for name|pinnsig.solve)", code)
+    quick = "\n".join(lines).replace("(Plate, ", "(Plate, figures=False, ")
+    exec(quick, {"Plate": Plate})
+    (again,) = (tmp_path / "runs").glob("*/*/result.json")
+    before = json.loads((plate.parent / "result.json").read_text("utf-8"))
+    assert json.loads(again.read_text("utf-8"))["best_loss"] == before["best_loss"]
+
+
+def test_commands_repeat_a_run(solve: Cli, cli: Cli, tmp_path: Path):
+    before = solve("burgers", "--scale", 1.3, "--set", "nu=0.02", "--json").json()
+    page = Report(pinnsig.report(before["run"], out=tmp_path / "a.html"))
+    command = page.text[
+        page.text.index("pinnsig solve") : page.text.index(" pinnsig solve --config")
+    ]
+    words = shlex.split(command)[1:]
+    again = cli(*words, "--no-figures", "--json", "--runs", tmp_path / "again").json()
+    assert again["best_loss"] == before["best_loss"]
+    assert "--scale 1.3" in command
+    assert "nu=0.02" in command
+
+
 def test_what_was_learned(plate: Path):
     found = Report(plate)
     assert "coefficient value" in found.text
@@ -232,6 +260,13 @@ def test_an_unfinished_run_shows_what_there_is(copied: Path):
     assert "pinnsig resume" in found.text
     assert "Training" in found.text
     assert not found.traces("heatmap")
+
+
+def test_points_that_are_damaged(copied: Path):
+    (copied / "points.safetensors").write_bytes(b"torn")
+    found = Report(pinnsig.report(copied))
+    assert len(found.traces("heatmap")) == 3
+    assert "points.safetensors is damaged" in found.text
 
 
 def test_numbers_that_are_none(copied: Path):
