@@ -32,13 +32,15 @@ FAULTS = 3  # one after another, with which it is not a member's but the batch's
 def batch_key(objective: Objective) -> Hashable | None:
     """What objectives must have in common to make a `Batch`; None for one that goes alone.
 
-    Alone go those that learn coefficients, whose engine carries one network at a time, or whose
-    gradients have to be the same bit for bit whoever is evaluated beside them.
+    Alone go those that learn coefficients, whose engine carries one network at a time, whose
+    gradients have to be the same bit for bit whoever is evaluated beside them, or whose points
+    change.
     """
     engine, model = objective.engine, objective.model
     problem, network = model.problem, model.network
     stack = stack_key(network)
-    if not engine.stacks or stack is None or model.start or objective.deterministic:
+    alone = model.start or objective.deterministic or objective.refilled
+    if not engine.stacks or stack is None or alone:
         return None
     values, blocks = objective.flat.values, objective.blocks
     return (

@@ -64,6 +64,11 @@ class Chunk:
         """The plan's partials of the coordinates."""
         return input_partials(None, self.points, self.block.plan)
 
+    def refresh(self) -> None:
+        """Work out again what is kept, in the same place: the block has other points."""
+        if "coordinates" in vars(self):
+            self.coordinates.copy_(input_partials(None, self.points, self.block.plan))
+
     def known_inputs(self, features: Features | None) -> InputTable | None:
         """Return partials of the network's inputs, where they are kept: of uncut blocks."""
         whole = len(self) == len(self.block)
@@ -109,6 +114,11 @@ class Cutter:
         if threads not in self._cuts:
             self._cuts[threads] = tuple(self._cut(threads))
         return self._cuts[threads]
+
+    def refresh(self) -> None:
+        """Meet other points in the same places."""
+        for chunk in {chunk for chunks in self._cuts.values() for chunk in chunks}:
+            chunk.refresh()
 
     def groups(self, chunks: tuple[Chunk, ...], threads: int) -> list[list[Chunk]]:
         """The same chunks in groups of about the same work, which depend on the threads' number."""

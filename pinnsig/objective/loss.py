@@ -42,6 +42,7 @@ class Objective:
 
     Attributes:
         weights: what an evaluation takes that is given no others.
+        refilled: whether its points change (`refill`), so that none of them is to be copied.
 
     Raises:
         ProblemError: a residual of the wrong shape, or problem code that fails.
@@ -82,6 +83,7 @@ class Objective:
         means = [1 / block.groups for block in self.blocks for _ in block.terms]
         self.means = torch.tensor(means, dtype=torch.float64).to(self.weights.terms)
         self.evaluations = 0
+        self.refilled = False
         zeros = torch.zeros_like(self.means).repeat(2, 1)
         self.passes = Passes(model, engine, self.blocks, zeros)
         self._works: dict[bool, GradientEvaluation] = {}  # by whether points are weighted
@@ -156,6 +158,19 @@ class Objective:
         )  # fmt: skip
         other.evaluations = self.evaluations
         return other
+
+    def refill(self, sites: Mapping[str, Sites]) -> None:
+        """Put other points, as many of each term, in the places of the present ones."""
+        names, like = self.model.problem.domain.names, self.flat.values
+        for block in self.blocks:
+            if sites[block.name] is self.sites[block.name]:
+                continue
+            points, extra = sites[block.name].tensors(names, like)
+            block.points.copy_(points)
+            for key, column in extra.items():
+                block.extra[key].copy_(column)
+        self.sites = dict(sites)
+        self.passes.cutter.refresh()
 
     def of(self, model: Model) -> "Objective":
         """The same loss of another model of the same problem, whose code is known."""

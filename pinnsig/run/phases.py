@@ -23,7 +23,7 @@ from pinnsig.problem import Sites
 from pinnsig.run.building import RunComponents, run_sites
 from pinnsig.run.settings import PhaseSettings
 from pinnsig.sampling import COORDINATE_BYTES, draw_inside
-from pinnsig.training import DrawInside, Fresh, NewPoints, Phase, ResidualBased
+from pinnsig.training import DrawInside, Fresh, MiniBatches, NewPoints, Phase, ResidualBased
 from pinnsig.training.weighting import WEIGHTINGS, Causal, Weighting
 
 EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
@@ -73,7 +73,41 @@ def _phase(parts: RunComponents, phase: PhaseSettings, functions: Mapping[str, M
         dtype=DTYPES[dtype] if dtype else None,
         new_points=new_points,
         every=(phase.every or 0) if new_points is not None else 0,
+        batches=_batches(parts, phase),
     )
+
+
+def _batches(parts: RunComponents, phase: PhaseSettings) -> MiniBatches | None:
+    """Return what takes the points of each iteration, where a phase has batches.
+
+    Raises:
+        SettingsError: another setting cannot go with them.
+    """
+    if phase.batch is None:
+        return None
+    s = parts.settings
+    if phase.every is not None or phase.points not in (None, "fresh"):
+        raise SettingsError(
+            f"batch = {phase.batch} takes other points at each iteration: leave every out, and "
+            "points, but for points=fresh"
+        )
+    if s.causal or s.weighting == "attention":
+        what = "causal" if s.causal else "weighting = attention"
+        raise SettingsError(f"{what} weights single points, which batch = {phase.batch} changes")
+    own = parts.problem.collocation_points is not None
+    fresh = phase.points == "fresh" and not own
+
+    def draw(number: int, count: int) -> Sites:
+        return draw_inside(parts.problem, count, s.sampler, s.seed, number)
+
+    if fresh:
+        given = len(draw(1, phase.batch).points)
+        if given != phase.batch:
+            raise SettingsError(
+                f"sampler {s.sampler} gives {given} points where batch = {phase.batch}: take "
+                "another, or that number"
+            )
+    return MiniBatches(phase.batch, s.seed, draw if fresh else None)
 
 
 def _optimizer(
@@ -132,6 +166,8 @@ def _usual_rate(cls: type, rate: float) -> float | None:
 def _new_points(parts: RunComponents, phase: PhaseSettings) -> NewPoints | None:
     s = parts.settings
     kind = phase.points or ("fresh" if phase.every else None)
+    if phase.batch is not None:
+        return None
     if kind in (None, "fresh"):
         for name in ("candidates", "rad_k", "rad_c", "added"):
             if getattr(phase, name) is not None:

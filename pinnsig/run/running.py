@@ -274,7 +274,7 @@ class Run:
         if ranks.whole_threads is not None:
             torch.set_num_threads(ranks.whole_threads)
         with contextlib.suppress(Exception):  # the problem's code has failed
-            self.trainer.answers.objective = self.trainer.objective.alone()
+            self.trainer.go_alone()
 
     def _failed(self, error: Exception, book: Logbook, ending: Ending) -> TrainingError:
         """Leave what there is by now; return the error that says so."""

@@ -2,6 +2,7 @@
 
 from pinnsig.training.answers import EvaluationRequest, evaluate_alone
 from pinnsig.training.limits import Clock, Limits
+from pinnsig.training.mini_batches import MiniBatches
 from pinnsig.training.phase import Phase
 from pinnsig.training.points import Draw, DrawInside, Fresh, NewPoints, ResidualBased
 from pinnsig.training.records import (
@@ -36,6 +37,7 @@ __all__ = [
     "EvaluationRequest",
     "Fresh",
     "Limits",
+    "MiniBatches",
     "NewPoints",
     "Outcome",
     "Phase",

@@ -86,6 +86,7 @@ class Answers:
         weights: with which it is minimised.
         sizes: of the residuals at the collocation points at the last evaluation that weighted them.
         budget: what is left.
+        whole: whether what is minimised is all of the loss, whose lowest value counts.
     """
 
     def __init__(self, objective: Objective, best: Best) -> None:
@@ -93,6 +94,7 @@ class Answers:
         self.weights = objective.weights
         self.sizes: Tensor | None = None
         self.budget = Budget()
+        self.whole = True
 
     def layout(self, dtype: torch.dtype | None = None) -> Layout:
         """Return the size of the task, in the precision of a phase."""
@@ -138,5 +140,6 @@ class Answers:
         loss = evaluation.loss.reshape(1)
         slope = loss.new_zeros(1) if along is None else (along @ gradient).to(loss)
         value, slope_along, *terms = torch.cat([loss, slope.reshape(1), evaluation.terms]).tolist()
-        self.best.note(self.objective, terms)
+        if self.whole:
+            self.best.note(self.objective, terms)
         return Measured(value, slope_along, gradient, tuple(terms))

@@ -6,6 +6,7 @@ import torch
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.optim import Optimizer, Schedule
+from pinnsig.training.mini_batches import MiniBatches
 from pinnsig.training.points import NewPoints
 
 
@@ -24,6 +25,7 @@ class Phase:
         dtype: the precision from here on; None means as before.
         new_points: how points are drawn anew when the phase starts; None keeps them.
         every: draw them again every so many iterations; 0 means at the start only.
+        batches: the points of each iteration, of a first-order method; None means all.
 
     Raises:
         SettingsError: a number that is out of range, or something that the optimiser cannot have:
@@ -41,6 +43,7 @@ class Phase:
     dtype: torch.dtype | None = None
     new_points: NewPoints | None = None
     every: int = 0
+    batches: MiniBatches | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.optimizer, Optimizer):
@@ -55,6 +58,21 @@ class Phase:
         self.check_schedule()
         if self.every and self.new_points is None:
             raise SettingsError(f"{name}: every = {self.every} says when, points = fresh says how")
+
+        if self.batches is not None and self.new_points is not None:
+            raise SettingsError(f"{name}: batch takes new points at each iteration by itself")
+
+    def check_batches(self) -> None:
+        """Refuse batches of points where the optimiser compares losses.
+
+        Raises:
+            SettingsError: it does.
+        """
+        if self.batches is not None and not self.optimizer.first_order:
+            raise SettingsError(
+                f"{self.optimizer.name} compares losses at the same points: batch is for adam, "
+                "adamw, radam, muon and PyTorch's first-order methods"
+            )
 
     def check_schedule(self) -> None:
         """Refuse a schedule where the optimiser has no learning rate.

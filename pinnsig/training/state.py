@@ -43,7 +43,7 @@ def state_of(trainer: "Trainer") -> dict[str, Any]:
         "reports": [asdict(report) for report in trainer.reports],
     }
     if trainer.draws:  # else they are the first ones, which whoever made the trainer keeps
-        state["sites"] = pack_sites(objective.sites)
+        state["sites"] = pack_sites(trainer.loss.sites)
     if trainer.reports:
         state["optimizer"] = trainer.phases[len(trainer.reports) - 1].optimizer.state()
     if trainer.weighting is not None:

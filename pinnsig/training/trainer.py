@@ -13,6 +13,7 @@ from pinnsig.objective.distributed import DealtObjective
 from pinnsig.optim import LIMIT, Step, drive
 from pinnsig.training.answers import Answers, Best, EvaluationRequest, evaluate_alone, given_loss
 from pinnsig.training.limits import Budget, Clock, Limits
+from pinnsig.training.mini_batches import MiniBatches
 from pinnsig.training.phase import Phase
 from pinnsig.training.records import (
     FINISHED,
@@ -89,6 +90,7 @@ class Trainer:
         self.clock = clock
         self.spent = 0.0
         self.begun: float | None = None  # on the clock, once training has
+        self._all_points: Objective | None = None  # in a phase of batches
         self.notices = self._prepare_optimizers()  # refused before anything is computed
         if weighting is not None:
             self.answers.weights = weighting.start(objective)
@@ -97,6 +99,16 @@ class Trainer:
     def objective(self) -> Objective:
         """Loss and gradient, at the present points and in the present precision."""
         return self.answers.objective
+
+    @property
+    def loss(self) -> Objective:
+        """The loss at all points; in a phase of batches `objective` has some of them."""
+        return self._all_points or self.objective
+
+    def go_alone(self) -> None:
+        """Keep the loss in this process alone."""
+        whole, self._all_points = self.loss, None
+        self.answers.objective = whole.alone()
 
     def _prepare_optimizers(self) -> list[str]:
         """Let every optimiser meet its task.
@@ -109,6 +121,7 @@ class Trainer:
             dtype = phase.dtype or dtype
             notice = phase.optimizer.prepare(self.answers.layout(dtype))
             phase.check_schedule()
+            phase.check_batches()
             if notice is not None and notice not in found:
                 found.append(notice)
         return found
@@ -231,6 +244,8 @@ class Trainer:
         latest = min(whole, begun + (phase.max_seconds or math.inf))
         most = math.inf if phase.max_evaluations is None else phase.max_evaluations
         mine = Limits(loss=phase.stop_loss, error=phase.stop_error)
+        if phase.batches is not None:
+            self._begin_batches(phase.batches, report.iterations + 1)
         while report.stop is None:
             if report.iterations >= phase.iterations:
                 report.stop = FINISHED
@@ -248,6 +263,8 @@ class Trainer:
                 self.ended = report.stop == TIME_LIMIT and self.clock() >= whole
                 break
             report.iterations = iteration
+            if phase.batches is not None and phase.batches.ends_epoch(self.loss, iteration):
+                self._note_whole_loss()
             record = self._record(report, phase.iterations, step.terms, phase)
             self._tell(record)
             stop = self.limits.reached(step.loss, record.loss, record.relative_l2) or self.wish
@@ -257,6 +274,8 @@ class Trainer:
             report.stop = stop or mine.reached(step.loss, record.loss, record.relative_l2)
             if report.stop is None and self.save_every and iteration % self.save_every == 0:
                 self._save()
+        if phase.batches is not None:
+            self._end_batches()
         if report.stop != INTERRUPTED and not self.objective.flat.values.isfinite().all():
             report.stop = NON_FINITE  # its last step was made by a gradient that was not
         if report.stop == NON_FINITE:
@@ -286,6 +305,9 @@ class Trainer:
         if phase.optimizer.scheduled:
             phase.optimizer.factor = phase.schedule.factor(iteration, phase.iterations)
         now = [len(self.reports), iteration]
+        if phase.batches is not None:
+            taken = phase.batches.take(self.loss, len(self.reports) - 1, iteration)
+            self.objective.refill(taken)
         if now == self.prepared:  # a limit ended training then and there, and it goes on
             return
         self.prepared = now
@@ -296,6 +318,27 @@ class Trainer:
             self.answers.weights = self.weighting.update(
                 self.objective, self.answers.weights, self.answers.sizes, iteration
             )
+
+    def _begin_batches(self, batches: MiniBatches, iteration: int) -> None:
+        """Minimise at the points of one iteration after another; the loss is what it was."""
+        self._all_points = self.objective
+        first = batches.take(self.loss, len(self.reports) - 1, iteration)
+        some = self.objective.rebuild(sites=first)
+        some.refilled = True
+        self.replace_objective(some)
+        self.answers.whole = False
+
+    def _end_batches(self) -> None:
+        whole, self._all_points = self.loss, None
+        whole.evaluations = self.objective.evaluations
+        self.replace_objective(whole)
+        self.answers.whole = True
+        if not self.ended:  # else `training` does, behind the checkpoint: it may go on
+            self._note_whole_loss()
+
+    def _note_whole_loss(self) -> None:
+        """Keep the present parameters if their loss at all points is the lowest."""
+        self.best.note(self.loss, self.loss.losses().terms.tolist())
 
     def _renew_points(self, phase: Phase) -> None:
         """Draw points anew; they stay where the loss is not finite at the new ones."""

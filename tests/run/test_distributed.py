@@ -74,7 +74,7 @@ def pair(ranks: Ranks, problem: str) -> Pair:
 
 
 # periodic conditions (pairs of points), two points for three processes, learned coefficients
-@pytest.fixture(params=["allen-cahn", "inverse-heat"])
+@pytest.fixture(params=["schrodinger", "inverse-heat"])
 def both(request: pytest.FixtureRequest, ranks: Ranks) -> Pair:
     return pair(ranks, request.param)
 
@@ -178,6 +178,8 @@ TRAININGS = {
         "phases": ["adam:6,points=rad,every=3,lr=1e-2", "lbfgs:4", "ssbroyden:3"],
         "weighting": "gradient-norm",
     },
+    "batches": {"phases": ["adam:5,batch=9,lr=1e-2", "lbfgs:3"]},
+    "batches drawn anew": {"phases": ["adam:5,batch=50,lr=1e-2,points=fresh"]},
     "levenberg-marquardt, primal": {"phases": ["lm:3"], "collocation": 120},
     "levenberg-marquardt, dual": {"phases": ["lm:3,momentum=0.9"], "width": 12},
     "weights of points in time": {

@@ -76,6 +76,14 @@ class Convert:
 
 
 @dataclass(frozen=True)
+class Refill:
+    """The order to hold other points of some terms, as many as before."""
+
+    key: int
+    sites: Mapping[str, Sites]
+
+
+@dataclass(frozen=True)
 class Fault:
     """The answer where work failed: the reason in one line."""
 
@@ -95,8 +103,12 @@ class Follower:
         self.ranks, self.model = ranks, model
         self.held: dict[int, Holding] = {}
 
-    def obey(self, order: Hold | Ask | Convert, tensors: list[Tensor]) -> None:
+    def obey(self, order: Hold | Ask | Convert | Refill, tensors: list[Tensor]) -> None:
         """Do what rank 0 asks; what goes wrong is for rank 0 to raise."""
+        if isinstance(order, Refill):
+            objective = self.held[order.key].objective
+            objective.refill({**objective.sites, **order.sites})
+            return
         if isinstance(order, Convert):
             self.held.clear()
             self.model.to(order.dtype)

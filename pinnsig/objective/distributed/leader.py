@@ -16,7 +16,7 @@ from pinnsig.core.ranks import Ranks, ordered_sum
 from pinnsig.core.types import Column, Points, TermGradients
 from pinnsig.derivatives import Engine
 from pinnsig.model import Model
-from pinnsig.objective.distributed.follower import Ask, Convert, Fault, Hold, Holding, Work
+from pinnsig.objective.distributed.follower import Ask, Convert, Fault, Hold, Holding, Refill, Work
 from pinnsig.objective.distributed.shares import Share, deal
 from pinnsig.objective.evaluation import Evaluation
 from pinnsig.objective.loss import Objective
@@ -68,7 +68,7 @@ class DealtObjective(Objective):
         super().__init__(
             model, engine, own.sites, weights, deterministic, checked, sizes, own.totals
         )
-        self.sites = dict(sites)
+        self.own_sites, self.sites = self.sites, dict(sites)
         self.ranks = ranks
         self.spans = [share.spans for share in shares]
         self.holding = Holding(ranks, self)
@@ -218,6 +218,19 @@ class DealtObjective(Objective):
         )  # fmt: skip
         other.evaluations = self.evaluations
         return other
+
+    def refill(self, sites: Mapping[str, Sites]) -> None:
+        """See `Objective.refill`."""
+        shares = deal(self.model.problem, sites, self.ranks.size)
+        same = {name for name, own in sites.items() if own is self.sites[name]}
+        for rank in self.ranks.others:
+            own = {name: s for name, s in shares[rank].sites.items() if name not in same}
+            self.ranks.send(rank, Refill(self.key, own))
+        first = {name: s for name, s in shares[0].sites.items() if name not in same}
+        self.sites = self.own_sites
+        Objective.refill(self, {**self.own_sites, **first})
+        self.own_sites, self.sites = self.sites, dict(sites)
+        vars(self).pop("_collocation", None)
 
     def of(self, model: Model) -> "DealtObjective":
         """See `Objective.of`."""

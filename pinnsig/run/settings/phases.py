@@ -46,6 +46,11 @@ class PhaseSettings:
     rad_k: float | None = setting(number(minimum=0.0), "rad, rar-d: power of the residual  [1, 2]")
     rad_c: float | None = setting(number(minimum=0.0), "rad, rar-d: offset of the density  [1, 0]")
     added: int | None = setting(integer(1), "points that rar-d adds at a time  [a tenth]")
+    batch: int | None = setting(
+        integer(1),
+        "at most so many points of each term an iteration, one batch after another; with "
+        "points=fresh the collocation points of each are new  [all]",
+    )
     evaluations: int | None = setting(integer(1), "evaluations at most")
     seconds: float | None = setting(number(above=0.0), "seconds at most")
     loss: float | None = setting(number(above=0.0), "stop once the loss is as low")
