@@ -21,7 +21,7 @@ def executor_options(command: Any) -> Any:
             click.option("--ray-cpus", type=POSITIVE, default=1.0, metavar="N",
                          help="CPUs for each run on Ray  [1]"),
             click.option("--ray-gpus", type=click.FloatRange(0), default=0.0, metavar="N",
-                         help="GPUs for each run on Ray  [0]"),
+                         help="GPUs for each run on Ray; several: as many processes  [0]"),
             click.option("--slurm", multiple=True, metavar="NAME=VALUE",
                          help="run as SLURM jobs: partition=gpu, time=60 (minutes), "
                          "cpus_per_task=4, jobs=16 (at once), ..."),

@@ -18,7 +18,6 @@ from pinnsig.problem import Problem
 from pinnsig.problem.reference import Reference
 from pinnsig.run.building import RunComponents, build
 from pinnsig.run.networks import Own
-from pinnsig.run.results import Result
 from pinnsig.run.settings import Settings
 
 HERE = "here/{}"
@@ -44,9 +43,9 @@ class Begin:
 
 @dataclass(frozen=True)
 class End:
-    """The order to end: the run is over."""
+    """The order to end: the run is over, and gave this; None where it failed."""
 
-    result: Result | None
+    result: Any
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def lead(ranks: Ranks, parts: RunComponents, own: OwnParts) -> None:
             raise RankError(f"rank {rank} cannot take part: {fault.text}")
 
 
-def follow(ranks: Ranks, own: OwnParts = OwnParts()) -> Result | None:
+def follow(ranks: Ranks, own: OwnParts = OwnParts()) -> Any:
     """Answer rank 0 until its run is over; return what that gave.
 
     Signals are for rank 0 to hear.

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.distributed import TCPStore  # pyright: ignore[reportPrivateImportUsage]
@@ -22,7 +22,8 @@ from pinnsig.problem import Problem
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.following import HERE, End, OwnParts, follow
-from pinnsig.run.results import Result
+
+Value = TypeVar("Value")
 
 HOST = "127.0.0.1"
 POLL = 0.05  # seconds between looks at processes that start
@@ -41,7 +42,7 @@ def follows() -> bool:
     return under_torchrun() and int(os.environ["RANK"]) > 0
 
 
-def together(devices: int, work: Callable[[Ranks], Result], own: OwnParts) -> Result:
+def together(devices: int, work: Callable[[Ranks], Value], own: OwnParts) -> Value:
     """Do work in rank 0 of some processes, while the others answer; return its result in all.
 
     Args:

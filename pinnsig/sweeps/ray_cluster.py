@@ -43,15 +43,17 @@ class RayCluster(Executor):
         address: of the head node; `auto` finds the cluster that this machine belongs to, `local`
             starts one here.
         cpus: for each run, which also has so many threads; at least one.
-        gpus: for each run; parts of one are shared.
+        gpus: for each run; parts of one are shared, and several are used by as many processes.
 
     Raises:
-        DeviceError: ray is not installed, or there is no such cluster.
+        DeviceError: ray is not installed, or there is no such cluster, or a number of GPUs that it
+            cannot give.
     """
 
     def __init__(self, address: str = "auto", cpus: float = 1.0, gpus: float = 0.0) -> None:
         if ray is None:
             raise DeviceError("ray is not installed: pip install 'pinnsig[ray]'")
+        self.devices = devices_of(gpus)
         if not ray.is_initialized():
             try:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -94,7 +96,8 @@ class RayCluster(Executor):
                     except PinnsigError as error:  # its problem's file changed meanwhile
                         yield Ended(task.name, str(error))
                         continue
-                    task = replace(task, trust=True)  # was asked here, nodes cannot know
+                    # trust was asked for here, nodes cannot know
+                    task = replace(task, trust=True, devices=self.devices)
                     running[remote.remote(task, *sent, self.threads)] = task
                     yield Started(task.name)
                 if not running:
@@ -102,6 +105,17 @@ class RayCluster(Executor):
                 ready, _ = ray.wait(list(running), timeout=POLL)
                 for reference in ready:
                     yield _received(reference, running.pop(reference), told)
+
+
+def devices_of(gpus: float) -> int:
+    """Return how many processes a run with so many GPUs has.
+
+    Raises:
+        DeviceError: it is no share of one, and no whole number.
+    """
+    if gpus > 1 and gpus != int(gpus):
+        raise DeviceError(f"{gpus:g} GPUs for each run cannot be: a share of one, or whole ones")
+    return max(int(gpus), 1)
 
 
 def _received(reference: Any, task: Task, told: bool) -> Ended:

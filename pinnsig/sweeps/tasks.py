@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pinnsig.core.errors import BusyError, RunError, one_line
+from pinnsig.core.errors import BusyError, PinnsigError, RunError, one_line
 from pinnsig.core.interrupts import Interruption
+from pinnsig.core.ranks import Ranks
 from pinnsig.objective import Evaluation
 from pinnsig.optim import drive
 from pinnsig.problem import Problem
@@ -18,7 +19,9 @@ from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS, load_checkpoint
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.following import OwnParts
 from pinnsig.run.points import POINTS
+from pinnsig.run.processes import together
 from pinnsig.run.running import Options, Solving
 from pinnsig.run.solver import resuming, solving
 from pinnsig.sweeps.directory import run_result, run_status
@@ -44,6 +47,7 @@ class Task:
         figures: whether to draw them.
         keep_checkpoint: whether a finished run keeps what `resume` needs.
         callbacks: what sees the run, in its process; each task has its own copy.
+        devices: processes that share the run, started by the one that has the task.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Task:
     figures: bool = False
     keep_checkpoint: bool = False
     callbacks: tuple[Callback, ...] = ()
+    devices: int = 1
 
     def on(self, device: str) -> "Task":
         """The same task on a device, unless its settings name one."""
@@ -95,23 +100,39 @@ def perform(
     task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
 ) -> Ended:
     """Run a task to its end, from its checkpoint if it has one; see `performing`."""
-    return drive(performing(task, callbacks, interruption), evaluate_alone)
+
+    def work(ranks: Ranks) -> Ended:
+        return drive(performing(task, callbacks, interruption, ranks), evaluate_alone)
+
+    try:
+        return together(task.devices, work, OwnParts()) if task.devices > 1 else work(Ranks())
+    except PinnsigError as error:  # its processes cannot be started
+        return Ended(task.name, one_line(error))
 
 
 def performing(
-    task: Task, callbacks: Sequence[Callback] = (), interruption: Interruption | None = None
+    task: Task,
+    callbacks: Sequence[Callback] = (),
+    interruption: Interruption | None = None,
+    ranks: Ranks | None = None,
 ) -> Generator[EvaluationRequest, Evaluation, Ended]:
     """The same as a generator that asks for each loss and gradient.
 
     Args:
         interruption: by which it is asked to save and end, in place of signals.
+        ranks: the processes that share it.
     """
     if interruption is not None and interruption.asked():
         return Ended(task.name, interrupted=True)
     said = _Said()
     # what is left of its checkpoint is decided below
     watching = copy.deepcopy(task.callbacks)
-    options = Options(task.figures, [*callbacks, *watching, said], keep_checkpoint=True)
+    options = Options(
+        task.figures,
+        [*callbacks, *watching, said],
+        keep_checkpoint=True,
+        ranks=ranks or Ranks(),
+    )
     try:
         status, notice = _prepare(task.path)
         said.notices += [notice] if notice else []
