@@ -7,7 +7,7 @@ import click
 from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FILE
 from pinnsig.cli.points import read_values
-from pinnsig.cli.predicting import LAST, OF, RUN, load_fields, quantities, telling_of_outside
+from pinnsig.cli.predicting import LAST, OF, RUN, load_fields, quantities, telling_warnings
 from pinnsig.cli.trusting import TRUST
 from pinnsig.run.export import FORMATS, choose_format
 
@@ -58,7 +58,7 @@ def export(
         out = run / FOLDER / (stem + chosen.suffixes[0])
     values = read_values([*grid, *more]) or None
     trained = load_fields(run, last, trust)
-    with telling_of_outside():
+    with telling_warnings():
         written = trained.export(out, to=to, of=quantities(of), grid=values, points=table)
     for path in written:
         click.echo(path)

@@ -15,7 +15,7 @@ from pinnsig.cli.options import FILE, PATH
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_values
 from pinnsig.cli.trusting import TRUST, tell, trusting
-from pinnsig.core.errors import OutsideDomainWarning, RunError
+from pinnsig.core.errors import NoReferenceWarning, OutsideDomainWarning, RunError
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.export import check_table, write_table
 from pinnsig.run.loading import TrainedModel, load
@@ -71,7 +71,7 @@ def predict(
     trained = load_fields(run, last, trust)
     names = trained.model.problem.domain.names
     points = read_points(table, names) if given is None and table else grid(given or {}, names)
-    with telling_of_outside():
+    with telling_warnings():
         predicted = trained.predict(quantities(of), **points)
     found = {name: np.asarray(values) for name, values in {**points, **predicted}.items()}
     if out is not None:
@@ -105,10 +105,11 @@ def quantities(of: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def telling_of_outside() -> Iterator[None]:
-    """Tell of points outside the domain, a line each, once the work is done."""
+def telling_warnings() -> Iterator[None]:
+    """Tell what a user is warned of, a line each, once the work is done."""
     with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", OutsideDomainWarning)
+        for category in (OutsideDomainWarning, NoReferenceWarning):
+            warnings.simplefilter("always", category)
         yield
     for warning in heard:
         click.echo(f"notice: {warning.message}", err=True)

@@ -112,5 +112,9 @@ class OutsideDomainWarning(UserWarning):
     """A prediction is asked for where a network was not trained."""
 
 
+class NoReferenceWarning(UserWarning):
+    """A problem's solution fails at points that are asked for, and is left out."""
+
+
 class DatasetError(PinnsigError):
     """An image set is not there, damaged, or not what its name says."""

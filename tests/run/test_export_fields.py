@@ -8,9 +8,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import torch
 
 import pinnsig
-from pinnsig.core.errors import ExportError, OutsideDomainWarning, PinnsigError
+from pinnsig.core.errors import (
+    ExportError,
+    NoReferenceWarning,
+    OutsideDomainWarning,
+    PinnsigError,
+)
 from pinnsig.run.trained import TrainedModel
 from tests.conftest import SMALL
 
@@ -99,7 +105,7 @@ def test_a_series_over_time(plate: TrainedModel, tmp_path: Path):
         (0.25, "plate-0000.vti"),
         (1.0, "plate-0001.vti"),
     ]
-    assert {path.name for path in rest} == {"plate-0000.vti", "plate-0001.vti"}
+    assert [path.name for path in rest] == ["plate-0000.vti", "plate-0001.vti"]
     y, x = np.meshgrid(grid["y"], grid["x"], indexing="ij")
     for one in sets:
         time = float(one.attrib["timestep"])
@@ -147,6 +153,15 @@ def test_given_points_as_vertices(plate: TrainedModel, tmp_path: Path):
     assert arrays["t"].tolist() == [0.1, 0.2]
     np.testing.assert_allclose(arrays["u.xy"], plate.predict("u.xy", **points)["u.xy"], rtol=1e-6)
     assert by_vtk(path, "vtkXMLUnstructuredGridReader").GetNumberOfCells() == 2
+
+
+def test_a_single_point(plate: TrainedModel, tmp_path: Path):
+    point = {"x": [0.5], "y": [0.25], "t": [1.0]}
+    for name, reader in (("vtu", "UnstructuredGrid"), ("vti", "ImageData")):
+        [path] = plate.export(tmp_path / f"u.{name}", grid=point)
+        _, arrays = parsed(path)
+        np.testing.assert_array_equal(arrays["u"], plate.predict("u", **point)["u"])
+        assert by_vtk(path, f"vtkXML{reader}Reader").GetNumberOfPoints() == 1
 
 
 def test_netcdf(plate: TrainedModel, tmp_path: Path):
@@ -197,6 +212,18 @@ def test_a_grid_beyond_a_box_is_answered_with_a_warning(burgers: TrainedModel, t
     _, arrays = parsed(path)
     assert np.isfinite(arrays["u"]).all()
     assert np.isnan(arrays["u_reference"]).tolist() == [False, False, True, True]
+
+
+def test_a_solution_that_fails_is_left_out(
+    burgers: TrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def solution(self: Any, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        return 1 / x + 0 * t
+
+    monkeypatch.setattr(type(burgers.model.problem), "solution", solution)
+    with pytest.warns(NoReferenceWarning, match="no reference values: Burgers.solution must be"):
+        [path] = burgers.export(tmp_path / "u.csv", grid={"x": [0.0, 1.0], "t": [0.5]})
+    assert path.read_text(encoding="utf-8").startswith("x,t,u\n")
 
 
 @pytest.mark.parametrize(

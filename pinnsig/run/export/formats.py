@@ -104,8 +104,8 @@ def write_export(source: Source, path: str | os.PathLike[str], to: str | None = 
     with writing(target):
         for name, data in chosen.write(source, target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            written.insert(0, write_whole(target.with_name(name), data))
-    return written
+            written.append(write_whole(target.with_name(name), data))
+    return [*written[-1:], *written[:-1]]
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """A model as a program of torch's operations alone: features, network, ansatz, scales and units."""
 
+import copy
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -128,6 +129,8 @@ def trace(source: Source) -> Program:
         ExportError: it holds code that cannot be followed.
     """
     model, quantities = source.model, source.quantities
+    if next(model.parameters()).device.type != "cpu":
+        model = copy.deepcopy(model).cpu()
     made = FieldProgram if isinstance(model, Model) else SlabProgram
     program = made(model, quantities).eval()  # type: ignore[arg-type]
     example = tuple(_points(source, TRACED, seed=0))

@@ -1,6 +1,7 @@
 """What is exported: a model, what a reader should know of it, and where its fields are wanted."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from pinnsig.core.errors import ExportError, RunError
+from pinnsig.core.errors import ExportError, NoReferenceWarning, ProblemError, RunError
 from pinnsig.core.memory import require
 from pinnsig.core.names import parse_quantity
 from pinnsig.core.registry import suggestion
-from pinnsig.core.types import AxisArray, ColumnArray
+from pinnsig.core.types import AxisArray, Column, ColumnArray
 from pinnsig.core.version import __version__
 from pinnsig.geometry import Box
 from pinnsig.model import Model, SlabModel
@@ -103,12 +104,10 @@ class Source:
             raise ExportError("no point of the grid lies in the domain")
         predicted = self.model.predict(_at(columns, answered), quantities)
         values = {q: _whole(v.double().cpu().numpy(), answered) for q, v in predicted.items()}
-        asked = [field for field in problem.fields if field in quantities]
-        if asked and contained.any():
-            inner = {n: torch.from_numpy(c) for n, c in _at(columns, contained).items()}
-            for field, exact in reference_values(problem, inner).items():
-                if field in asked:
-                    values[field + REFERENCE] = _whole(exact.numpy(), contained)
+        if contained.any():
+            for name, exact in _references(problem, _at(columns, contained)).items():
+                if name in quantities:
+                    values[name + REFERENCE] = _whole(exact.numpy(), contained)
         return Sample(columns, values, axes, None if answered.all() else answered)
 
 
@@ -129,6 +128,15 @@ def about_run(model: Model | SlabModel, directory: RunDirectory) -> dict[str, st
             found[name] = result[name]
     learned = model.coefficient_values() if isinstance(model, Model) else {}
     return found | {f"coefficient {name}": value for name, value in learned.items()}
+
+
+def _references(problem: Problem, columns: dict[str, ColumnArray]) -> dict[str, Column]:
+    """The problem's solution by field; none, with a warning, where it fails."""
+    try:
+        return reference_values(problem, {n: torch.from_numpy(c) for n, c in columns.items()})
+    except ProblemError as error:
+        warnings.warn(f"no reference values: {error}", NoReferenceWarning, stacklevel=2)
+        return {}
 
 
 def _axes(problem: Problem, given: Mapping[str, ArrayLike]) -> dict[str, AxisArray]:
