@@ -1,6 +1,6 @@
 """The `fused` engine on a GPU: the checks of `fused_checks.py`, compiled, and the paper's shape.
 
-Run by hand with `pytest -m gpu tests/jets/test_fused_gpu.py`, without TRITON_INTERPRET.
+Run by hand with `pytest -m gpu tests/derivatives/test_fused_gpu.py`, without TRITON_INTERPRET.
 """
 
 import importlib.util
