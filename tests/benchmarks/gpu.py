@@ -180,9 +180,7 @@ def times() -> Iterator[Row]:
     def step() -> None:
         drive(answers.iterate(lm.step(dense.flat.values)), evaluate_alone)
 
-    what = (
-        f"step of Levenberg-Marquardt, {dense.rows:,} rows, {dense.flat.values.numel():,} weights"
-    )
+    size = f"{dense.rows:,} rows, {dense.flat.values.numel():,} weights"
     yield row(f"step of Levenberg-Marquardt, {size}", milliseconds(step, 3), "ms")
 
 
@@ -271,7 +269,7 @@ def jax() -> Iterator[Row]:
 
 PARTS: dict[str, tuple[Part, int]] = {
     "accuracy": (accuracy, 120),
-    "determinism": (determinism, 60),
+    "determinism": (determinism, 60 if CUDA else 150),
     "times": (times, 90),
     "runs": (runs, 130),
     "batches": (batches, 60),
