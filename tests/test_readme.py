@@ -1,26 +1,18 @@
-"""What the README shows works as it stands there."""
+"""The problem that the README shows is right; `tests/docs` runs all that it shows."""
 
-import re
-import textwrap
 from pathlib import Path
 
 import pinnsig
 from pinnsig.problem import problem_class
 from pinnsig.testing import ProblemChecks
 from tests.conftest import SMALL
-
-README = Path(__file__).parents[1] / "README.md"
-
-
-def block(holding: str) -> str:
-    """The README's Python block that holds a text."""
-    found = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    return next(code for code in found if holding in code)
+from tests.docs.pages import README, blocks
 
 
 def test_the_problem_in_one_file(tmp_path: Path):
     path = tmp_path / "heat.py"
-    path.write_text(block("class Heat(Problem)"), encoding="utf-8")
+    (code,) = (b.text for b in blocks(README) if "class Heat(Problem)" in b.text)
+    path.write_text(code, encoding="utf-8")
     result = pinnsig.solve(
         str(path), runs=tmp_path / "runs", figures=False, set={"k": 0.2}, **SMALL
     )
@@ -30,8 +22,3 @@ def test_the_problem_in_one_file(tmp_path: Path):
     checks.test_residual_of_the_solution_is_zero()
     checks.test_solution_meets_the_conditions()
     checks.test_partials_match_finite_differences()
-
-
-def test_every_block_is_python():
-    for code in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
-        compile(textwrap.dedent(code), "README.md", "exec")  # a block may stand in a list

@@ -104,21 +104,26 @@ X = make("x")
 """The argument."""
 
 
-def _function(op: str) -> Callable[[Expr], Expr]:
-    return lambda a: make(op, a)
+def _function(op: str, note: str = "") -> Callable[[Expr], Expr]:
+    def function(a: Expr) -> Expr:
+        return make(op, a)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"Return {op}(a){note and f', {note}'}."
+    return function
 
 
-exp = _function("exp")  # of what is <= 0
+exp = _function("exp", "for a <= 0")
 tanh = _function("tanh")
-tanh_decay = _function("tanh_decay")  # exp(-2|a|), a by-product of tanh(a) in C
-tanh_inverse = _function("tanh_inverse")  # 1/(1 + exp(-2|a|)), likewise
+tanh_decay = _function("tanh_decay", "exp(-2 abs(a)), a by-product of tanh(a) in C")
+tanh_inverse = _function("tanh_inverse", "1 / (1 + exp(-2 abs(a))), likewise")
 arctan = _function("arctan")
 erf = _function("erf")
-normal_cdf = _function("normal_cdf")  # of N(0, 1), for a >= -40
+normal_cdf = _function("normal_cdf", "that of N(0, 1), for a >= -40")
 sin = _function("sin")
 cos = _function("cos")
-log1p = _function("log1p")  # of what is in [0, 1]
-sign = _function("sign")  # 0 at 0
+log1p = _function("log1p", "for a in [0, 1]")
+sign = _function("sign", "0 at 0")
 
 
 def clamp(a: Expr, low: float | None = -math.inf, high: float | None = math.inf) -> Expr:

@@ -107,7 +107,7 @@ class GivenSettings:
     phases: list[dict[str, Any]] = setting(
         phases,
         "in place of these, as often as there are phases: adam:600,lr=1e-3 "
-        "lbfgs:1000,dtype=float64 (README: Training)",
+        "lbfgs:1000,dtype=float64 (see Training in docs)",
         [],
         "PHASE",
     )
