@@ -28,6 +28,7 @@ PACKAGES = {
     "pinnsig.signal": "What a fresh network does to a signal.",
     "pinnsig.plots": "Figures of arrays.",
     "pinnsig.run": "A run: its settings, callbacks, results and directory.",
+    "pinnsig.reports": "Reports of runs and sweeps as one HTML file.",
     "pinnsig.sweeps": "Grids of runs and their tables.",
     "pinnsig.classify": "Classifiers of images.",
     "pinnsig.paper": "The figures of the paper.",
