@@ -39,7 +39,7 @@ def gated(
     return Gated(inputs, outputs, width)
 
 
-result = pinnsig.solve("heat", network=gated, width=20, **SMALL)
+result = pinnsig.solve("heat", network=gated, **SMALL)
 print(f"engine {result.engine}, {result.parameters} weights")
 print(f"relative L2 error {result.relative_l2:.1e}")
 
