@@ -25,11 +25,16 @@ PACKAGES = {
     "pinnsig.objective.rows": "Rows of the Jacobian.",
     "pinnsig.optim": "Optimisers.",
     "pinnsig.training": "Phases, limits and the loop.",
+    "pinnsig.training.weighting": "Loss weights that are found in training.",
     "pinnsig.signal": "What a fresh network does to a signal.",
     "pinnsig.plots": "Figures of arrays.",
     "pinnsig.run": "A run: its settings, callbacks, results and directory.",
     "pinnsig.reports": "Reports of runs and sweeps as one HTML file.",
+    "pinnsig.run.judging": "What is said of an answer: errors, doubts.",
+    "pinnsig.run.export": "Runs as files and models of other programs.",
+    "pinnsig.run.trackers": "Runs followed in other programs.",
     "pinnsig.sweeps": "Grids of runs and their tables.",
+    "pinnsig.tuning": "Settings found by search.",
     "pinnsig.classify": "Classifiers of images.",
     "pinnsig.paper": "The figures of the paper.",
     "pinnsig.table": "The table of errors.",
@@ -80,18 +85,14 @@ def is_code(value: Any) -> bool:
 def homes() -> dict[int, str]:
     """Return the full name of every public class and function by its identity.
 
-    A name that several packages export has its description in the first of them but `pinnsig`,
-    whose own page comes first only for what stands nowhere else.
+    What several packages export is described in the first of them: what a problem is made of in
+    `pinnsig.geometry` and `pinnsig.problem`, what else users call in `pinnsig`.
     """
     found: dict[int, str] = {}
-    for package in [*list(PACKAGES)[1:], "pinnsig"]:
-        if package == "pinnsig.run":
-            continue
+    for package in dict.fromkeys(("pinnsig.geometry", "pinnsig.problem", *PACKAGES)):
         for name, value in public_names(package):
             if is_code(value):
                 found.setdefault(id(value), f"{package}.{name}")
-    for name, value in public_names("pinnsig.run"):
-        found.setdefault(id(value), f"pinnsig.run.{name}")
     return found
 
 

@@ -95,7 +95,7 @@ sphinx_gallery_conf: dict[str, Any] = {
     "show_signature": False,
     "remove_config_comments": True,
     "plot_gallery": os.environ.get("PINNSIG_DOCS_EXECUTE", "1") != "0",
-    "min_reported_time": 1000,
+    "write_computation_times": False,  # its page would load scripts from elsewhere
     "copyfile_regex": r"^$",
 }
 
