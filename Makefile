@@ -19,7 +19,8 @@ test: setup
 
 # PINNSIG_DOCS_SECONDS says how long each problem of the gallery trains
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html docs build/docs
+	rm -rf build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --builder html --doctree-dir build/doctrees docs build/docs
 	$(BIN)/python docs/_check.py build/docs
 
 setup: $(VENV)/.installed

@@ -144,9 +144,14 @@ def constant(value: Any) -> list[str]:
 def plain_docstring(*arguments: Any) -> None:
     """Escape what reads as markup in a docstring but is mathematics: ``u_``, ``*``, ``|``.
 
-    A handler of `autodoc-process-docstring`, whose last argument is the list of lines.
+    A handler of `autodoc-process-docstring`: the second argument is what kind of object it is, the
+    last one the list of lines.
     """
     lines: list[str] = arguments[-1]
+    if arguments[1] in ("attribute", "property") and lines:
+        lines[0] = lines[0].replace(
+            ": ", "; ", 1
+        )  # what is before a colon would be taken as a type
     for number, line in enumerate(lines):
         parts = re.split(r"(`[^`]*`)", line)
         lines[number] = "".join(

@@ -89,6 +89,9 @@ print(f"iterations         {{result.iterations}}")
 print(f"seconds            {{result.seconds:.0f}}, with set-up and judging")
 for doubt in result.suspicious:
     print(doubt)
+
+# %%
+# The figures are some of those that every run leaves in its directory, ``result.path``.
 """
 
 SHOWN = ("solution*.png", "function_*.png", "coefficients.png", "loss.png")
@@ -190,7 +193,8 @@ def scrape_run(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, A
             target = next(block_vars["image_path_iterator"])
             shutil.copyfile(path, target)
             shown.append(target)
-    return figure_rst(shown, gallery_conf["src_dir"])
+    # one below the other: side by side they would be small
+    return "\n".join(figure_rst([path], gallery_conf["src_dir"]) for path in shown)
 
 
 def one_thread(gallery_conf: dict[str, Any], fname: str) -> None:  # noqa: ARG001
