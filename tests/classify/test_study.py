@@ -103,6 +103,7 @@ def test_a_lost_member_is_an_outcome(data: Path, tmp_path: Path):
     assert study([lost], tmp_path, data=data)[0]["accuracy"] == outcome["accuracy"]
 
 
+@pytest.mark.slow
 def test_two_workers_do_what_one_does(data: Path, tmp_path: Path):
     members = [*MEMBERS, tiny(act="tahn")]
     one = study(members, data=data)

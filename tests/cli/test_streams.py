@@ -110,7 +110,10 @@ def test_a_fault_of_our_own_is_one_line_and_the_trace_on_request(
     assert done.err.splitlines()[-1].startswith("pinnsig: error: unexpected KeyError: 'lost'")
 
 
-@pytest.mark.parametrize(("named", "stays"), [("nonsense", "agg"), ("svg", "svg")])
+@pytest.mark.parametrize(
+    ("named", "stays"),
+    [("nonsense", "agg"), pytest.param("svg", "svg", marks=pytest.mark.slow)],
+)
 def test_any_backend_may_be_named(tmp_path: Path, named: str, stays: str):
     """One that matplotlib does not know is no matter; another one stays in force."""
     code = (

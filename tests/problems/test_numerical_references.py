@@ -68,6 +68,7 @@ def at(problem, **coordinates):
     )
 
 
+@pytest.mark.slow
 def test_kdv_is_converged():
     x, t = grid(kdv.KdV())
     found, finer = kdv.reference(0.022)(x, t), kdv.reference(0.022, 1024, 16000)(x, t)
@@ -143,6 +144,7 @@ def satsuma_yajima(x, t):
     return 4 * turn / (torch.cosh(4 * x) + 4 * torch.cosh(2 * x) + 3 * torch.cos(4 * t))
 
 
+@pytest.mark.slow
 def test_schrodinger_is_converged():
     x, t = grid(schrodinger.Schrodinger())
     largest, relative = errors(

@@ -70,7 +70,7 @@ def points(problem, count=200):
     return torch.from_numpy(problem.domain.place(unit)).unbind(1)
 
 
-@pytest.mark.parametrize("Re", [100.0, 400.0])
+@pytest.mark.parametrize("Re", [100.0, pytest.param(400.0, marks=pytest.mark.slow)])
 def test_the_cavity_is_converged(Re):
     x, y = torch.cartesian_prod(*[torch.linspace(0, 1, 41).double()] * 2).unbind(1)
     coarse = cavity.reference(Re, (20, 32))(x, y)

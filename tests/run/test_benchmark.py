@@ -26,6 +26,7 @@ def test_no_repeats_are_refused():
         benchmark(resolve(SMALL), repeats=0)
 
 
+@pytest.mark.slow
 def test_on_the_command_line(cli):
     flags = ["--depth", "2", "--width", "8", "--collocation", "60", "--repeats", "1"]
     keys = {"name", "ms", "peak_mb", "loss_error", "gradient_error", "ratio"}

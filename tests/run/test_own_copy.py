@@ -248,7 +248,7 @@ class Flat(Problem):
 """
 
 
-@pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.parametrize("guarded", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_script_is_kept_where_its_work_is_guarded(tmp_path: Path, guarded: bool):
     work = f"run = pinnsig.solve(Flat, runs='runs', figures=False, **{SMALL})\nprint(run.path)\n"
     if guarded:

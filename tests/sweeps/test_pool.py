@@ -67,7 +67,8 @@ def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place, calls
     assert mended.values("reason") == [None]
 
 
-@pytest.mark.parametrize("deaths", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("deaths", [1, 3])
 def test_a_run_that_gets_further_each_time_is_never_given_up(
     tmp_path: Path, place: Place, deaths: int
 ):

@@ -16,6 +16,7 @@ submitit = pytest.importorskip("submitit", reason="needs pip install 'pinnsig[sl
 FLAGS = {**SMALL, "seed": "0,1"}
 
 
+@pytest.mark.slow
 def test_a_job_gives_what_this_process_gives(tmp_path: Path):
     here = pinnsig.sweep("heat", out=tmp_path / "here", **SMALL)
     cluster = SlurmCluster(
