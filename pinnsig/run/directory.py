@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ from pinnsig.core.paths import nests_too_deep, plain, user_path
 from pinnsig.problem import problem_file
 
 SLAB = "slab-"
+POINTS = "points.safetensors"
+REMAINS = {"config.json", "metrics.jsonl", "problem.py", "source", "figures", POINTS}
+"""What a run that was killed before its first checkpoint leaves, which is of no use."""
 WEIGHTS = {"best": "model.safetensors", "last": "last.safetensors"}
 
 
@@ -151,6 +155,20 @@ class RunDirectory:
         """
         with self._writing(name):
             write_whole(self.path / name, data, None if keep is None else self.path / keep)
+
+    def clear_begun(self) -> bool:
+        """Remove what a run has left that ended before its first checkpoint.
+
+        Returns:
+            Whether the directory is empty now; where there is anything else, nothing is removed.
+        """
+        names = {entry.name for entry in self.path.iterdir()}
+        if not names <= REMAINS or (names and "config.json" not in names):
+            return False
+        for name in names:
+            file = self.path / name
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+        return True
 
     def remove(self, name: str) -> None:
         """Take a file away, if it is there.

@@ -17,11 +17,10 @@ from pinnsig.objective import expressions
 from pinnsig.problem import INTERIOR, Problem, Sites
 from pinnsig.run.building import run_sites
 from pinnsig.run.checkpoints import read_tensors, write_tensors
-from pinnsig.run.directory import RunDirectory
+from pinnsig.run.directory import POINTS, RunDirectory
 from pinnsig.run.settings import Settings
 from pinnsig.sampling import pack_sites, unpack_sites
 
-POINTS = "points.safetensors"
 CHECKED = 64  # points of a condition, or those of one group where that has more
 ALIKE = 1e-5  # relative difference of values that another machine's rounding may make
 

@@ -121,16 +121,25 @@ def refuse_slabs(ranks: Ranks) -> None:
 
 
 def begun_by(launch: str, path: str | Path | None) -> Path | None:
-    """Return the run at a path that has a checkpoint, if the same launch began it; None else."""
+    """Return the run at a path that has a checkpoint, if the same launch began it; None else.
+
+    What that began and left without a checkpoint is removed, so that it can begin again.
+    """
     if not launch or path is None:
         return None
     try:
         run = RunDirectory.open(path)
-        about = run.read_json("config.json").get("environment", {})
-        load_checkpoint(run)
+        if run.read_json("config.json").get("environment", {}).get("launch") != launch:
+            return None
     except RunError:
         return None
-    return run.path if about.get("launch") == launch else None
+    with run.locked():
+        try:
+            load_checkpoint(run)
+        except RunError:
+            run.clear_begun()
+            return None
+    return run.path
 
 
 @contextlib.contextmanager

@@ -17,11 +17,11 @@ from pinnsig.problem import Problem, Slab, absolute, name_of, opened_by, problem
 from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import load_checkpoint
-from pinnsig.run.directory import RunDirectory
+from pinnsig.run.directory import POINTS, RunDirectory
 from pinnsig.run.environment import version_notices
 from pinnsig.run.following import OwnParts
 from pinnsig.run.networks import Own, is_drawn, own_network
-from pinnsig.run.points import POINTS, Drawn
+from pinnsig.run.points import Drawn
 from pinnsig.run.processes import begun_by, own_parts, refuse_slabs, together
 from pinnsig.run.results import Result
 from pinnsig.run.resuming import changed_settings

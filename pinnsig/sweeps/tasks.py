@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import os
-import shutil
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from pinnsig.run.callbacks import Callback
 from pinnsig.run.checkpoints import NEWEST, PREVIOUS, load_checkpoint
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.following import OwnParts
-from pinnsig.run.points import POINTS
 from pinnsig.run.processes import together
 from pinnsig.run.running import Options, Solving
 from pinnsig.run.solver import resuming, solving
@@ -28,9 +26,6 @@ from pinnsig.sweeps.directory import run_result, run_status
 from pinnsig.sweeps.table import DONE, INTERRUPTED, MISSING
 from pinnsig.training import INTERRUPTED as STOPPED
 from pinnsig.training import EvaluationRequest, evaluate_alone
-
-REMAINS = {"config.json", "metrics.jsonl", "problem.py", "source", "figures", POINTS}
-"""What a run that was killed before its first checkpoint leaves, which is of no use."""
 
 
 @dataclass(frozen=True)
@@ -184,10 +179,7 @@ def _prepare(path: Path) -> tuple[str, str | None]:
             return DONE, None
         if _can_go_on(path):
             return INTERRUPTED, None
-        names = {entry.name for entry in path.iterdir()}
-        if names <= REMAINS and ("config.json" in names or not names):
-            for name in names:
-                shutil.rmtree(path / name) if (path / name).is_dir() else (path / name).unlink()
+        if RunDirectory(path).clear_begun():
             with contextlib.suppress(OSError):  # something was put there meanwhile
                 path.rmdir()
                 return MISSING, None

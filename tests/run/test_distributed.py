@@ -1,6 +1,7 @@
 """One run over several processes gives the numbers of one process."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ from pinnsig.optim import drive
 from pinnsig.optim.gauss_newton.linearization import HeldLinearization
 from pinnsig.run.building import build, build_objective, run_sites
 from pinnsig.run.callbacks import Callback
+from pinnsig.run.directory import RunDirectory
 from pinnsig.run.following import OwnParts, lead
+from pinnsig.run.processes import begun_by
 from pinnsig.run.running import Options
 from pinnsig.run.settings import resolve
 from pinnsig.run.solver import solving
@@ -326,3 +329,23 @@ def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(name, "0")
     with pytest.raises(PinnsigError, match="torchrun has started the processes already"):
         pinnsig.solve("heat", devices=2)
+
+
+def test_a_launch_goes_on_with_its_own_runs_only(
+    tmp_path: Path, uninterrupted: dict[str, Any]
+) -> None:
+    path = tmp_path / "run"
+    shutil.copytree(uninterrupted["run"], path)
+    config = RunDirectory(path).read_json("config.json")
+    assert begun_by("here 1", path) is None  # one that was begun by hand
+    RunDirectory(path).write_json("config.json", {**config, "environment": {"launch": "here 1"}})
+    assert begun_by("here 1", path) == path
+    assert begun_by("here 2", path) is None
+    assert begun_by("here 1", tmp_path / "none") is None
+    for name in ("state", "model", "last"):
+        (path / f"{name}.safetensors").unlink()
+    assert begun_by("here 1", path) is None
+    assert (path / "result.json").is_file()  # nothing of a run is lost that came further
+    (path / "result.json").unlink()
+    assert begun_by("here 1", path) is None
+    assert not list(path.iterdir())  # ready to begin again
