@@ -42,6 +42,7 @@ def test_frames_are_rows_upwards_and_columns_to_the_right():
     assert frames[-1, 0, 0] == 89
 
 
+@pytest.mark.slow
 def test_more_coordinates_than_an_array_has_dimensions():
     model = build(resolve({"problem": "poisson-100d", "depth": 1, "width": 4})).model
     assert planes(model, {}) == ({}, {})

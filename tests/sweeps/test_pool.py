@@ -85,6 +85,7 @@ def test_a_run_that_gets_further_each_time_is_never_given_up(
     assert (table[0]["status"], table[0]["attempts"]) == ("done", None)
 
 
+@pytest.mark.slow
 def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path, place: Place):
     once = "if self.evaluations() == 3 and len(list(PLACE.iterdir())) == 1: signal.raise_signal(15)"
     problem = place.problem(once)

@@ -209,7 +209,7 @@ def trained(problem_kind, weighting, steps, seed, n):
     return made
 
 
-@pytest.mark.parametrize("kind", [GradientNorm, NTKTrace])
+@pytest.mark.parametrize("kind", [GradientNorm, pytest.param(NTKTrace, marks=pytest.mark.slow)])
 def test_balancing_lowers_the_error_where_the_residual_outweighs_the_boundary(kind):
     ratios = []
     for seed in range(5):
