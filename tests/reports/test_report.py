@@ -15,7 +15,7 @@ import pytest
 import pinnsig
 from pinnsig.core.errors import ReportError, RunError, TrustError
 from pinnsig.problem import Box, Coefficient, Dirichlet, Disc, Initial, PointData, Problem
-from pinnsig.reports.page import Page
+from pinnsig.reports.page import Page, script_json
 from pinnsig.reports.sweep import sweep_report
 from pinnsig.sweeps import SweepTable
 from tests.conftest import SMALL, Cli
@@ -136,6 +136,12 @@ def test_a_users_text_is_no_markup(plate: Path):
     assert "b" not in found.tags
     names = [trace.get("name") for chart in found.charts.values() for trace in chart["data"]]
     assert "probe &lt;b&gt;" in names  # plotly.js would take it for markup
+
+
+def test_no_data_ends_a_script():
+    text = script_json({"a": [EVIL, "<!--"], "b": float("nan")})
+    assert "<" not in text
+    assert json.loads(text) == {"a": [EVIL, "<!--"], "b": None}
 
 
 def test_a_shape_is_blank_outside(plate: Path):
