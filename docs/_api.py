@@ -163,3 +163,17 @@ def plain_docstring(*arguments: Any) -> None:
 def escaped(found: re.Match[str]) -> str:
     """Return a sign of markup as itself."""
     return "\\" + found.group(0)
+
+
+def right_anchors(*arguments: Any) -> None:
+    """Point the links of source code to descriptions at the package of the page that has them.
+
+    A handler of `html-page-context`, whose second argument is a page's name and fourth its context.
+    viewcode has one package for each module, while classes of a module may be described in several.
+    """
+    name, context = arguments[1], arguments[3]
+    if name.startswith("_modules/") and "body" in context:
+        packages = "|".join(map(re.escape, sorted(PACKAGES, key=len, reverse=True)))
+        context["body"] = re.sub(
+            rf"(generated/api/({packages})\.html)#(?:{packages})\.", r"\1#\2.", context["body"]
+        )

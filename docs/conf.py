@@ -115,3 +115,4 @@ def setup(app: Any) -> None:
     """Connect what is written at build time, before sphinx-gallery looks for it."""
     app.connect("builder-inited", write_generated, priority=100)
     app.connect("autodoc-process-docstring", _api.plain_docstring, priority=100)
+    app.connect("html-page-context", _api.right_anchors)
