@@ -178,8 +178,12 @@ def published(best: Published) -> str:
 
 
 def plain_rst(text: str) -> str:
-    """Return a text as reStructuredText that shows it as it is, paragraphs kept."""
-    return re.sub(r"([\\*`_|])", r"\\\1", text)
+    """Return a text as reStructuredText that shows it as it is, paragraphs kept, `names` as code."""
+    parts = re.split(r"`([^`]+)`", text)
+    for number, part in enumerate(parts):
+        code = number % 2
+        parts[number] = f"``{part}``" if code else re.sub(r"([\\*`_|])", r"\\\1", part)
+    return "".join(parts)
 
 
 def scrape_run(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:  # noqa: ARG001
