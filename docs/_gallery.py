@@ -178,7 +178,7 @@ def published(best: Published) -> str:
 
 
 def plain_rst(text: str) -> str:
-    """Return a text as reStructuredText that shows it as it is, paragraphs kept, `names` as code."""
+    """Return a text as reStructuredText that shows it as it is; `names` become code."""
     parts = re.split(r"`([^`]+)`", text)
     for number, part in enumerate(parts):
         code = number % 2
