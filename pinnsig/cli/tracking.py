@@ -5,18 +5,21 @@ from collections.abc import Sequence
 import click
 
 from pinnsig.run.callbacks import Callback
-from pinnsig.run.trackers import TRACKERS
+from pinnsig.run.trackers import TRACKERS, parse_tracker
 
 TENSORBOARD = "tensorboard"
 TRACK = click.option(
-    "--track", multiple=True, metavar="NAME", help=f"log to {', '.join(TRACKERS)} as well"
+    "--track",
+    multiple=True,
+    metavar="NAME[:KEY=VALUE]",
+    help=f"log to {', '.join(TRACKERS)} as well, as in wandb:project=heat",
 )
 
 
 def trackers(names: Sequence[str]) -> list[Callback]:
-    """Trackers by their names, each once.
+    """Trackers by their names and options, each once.
 
     Raises:
         SettingsError: there is none of that name, or it is not installed.
     """
-    return [TRACKERS.find(name)() for name in dict.fromkeys(names)]
+    return [parse_tracker(name) for name in dict.fromkeys(names)]

@@ -17,10 +17,10 @@ class Callback(Watcher):
     """Base of callbacks; every method does nothing until it is overridden.
 
     For each run: `started`, then `recorded` for iteration 0 and after every iteration,
-    `phase_ended` after each phase, and `finished`; `noticed` and `interrupting` whenever there is
-    reason. A run that is resumed starts again at the iteration behind its checkpoint. An error that
-    a callback raises ends the training, as one of the problem's own does; `StopTraining("reason")`,
-    raised by `recorded`, ends it in good order.
+    `phase_ended` after each phase, and `finished` or `failed`; `noticed` and `interrupting`
+    whenever there is reason. A run that is resumed starts again at the iteration behind its
+    checkpoint. An error that a callback raises ends the training, as one of the problem's own does;
+    `StopTraining("reason")`, raised by `recorded`, ends it in good order.
 
     Attributes:
         optional: whether training goes on without it where it raises an error; a notice says so.
@@ -36,6 +36,9 @@ class Callback(Watcher):
 
     def finished(self, result: "Result") -> None:
         """Once the result is written."""
+
+    def failed(self, reason: str) -> None:
+        """In place of `finished`, once what a failed run leaves is written; `reason` in a line."""
 
 
 class Callbacks(Callback):
@@ -69,6 +72,12 @@ class Callbacks(Callback):
     def finished(self, result: "Result") -> None:
         """See `Callback.finished`."""
         self._tell("finished", result)
+
+    def failed(self, reason: str) -> None:
+        """See `Callback.failed`; nothing raised here may hide why the run failed."""
+        for member in self.members:
+            with contextlib.suppress(Exception):
+                member.failed(reason)
 
     def _tell(self, method: str, *arguments: Any) -> None:
         """Call every member's method.

@@ -258,7 +258,9 @@ class Run:
             self._go_alone()
         except Exception as error:
             self._go_alone()
-            raise self._failed(error, book, ending) from error
+            failure = self._failed(error, book, ending)
+            self.callbacks.failed(one_line(failure))
+            raise failure from error
         except BaseException:  # whatever tears a run away, its best weights are kept
             book.close()
             with contextlib.suppress(PinnsigError):

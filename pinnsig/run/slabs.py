@@ -32,7 +32,7 @@ from pinnsig.run.running import Options, Run, Solving
 from pinnsig.run.settings import COUNTS, Settings
 from pinnsig.run.slab_models import cut, load_slab, slab_between, slab_settings
 from pinnsig.run.slab_result import joint_result
-from pinnsig.training import FAILED, INTERRUPTED, Record
+from pinnsig.training import FAILED, INTERRUPTED, Record, StopTraining
 
 
 @dataclass
@@ -131,11 +131,11 @@ class SlabRun:
                 except TrainingError as error:
                     with_what = [*results, *([found] if (found := _read(own)) else [])]
                     self._finish(directory, with_what)
-                    raise TrainingError(
-                        f"slab {number + 1} of {self.count}: {error}", directory.path
-                    ) from error
+                    reason = f"slab {number + 1} of {self.count}: {error}"
+                    Callbacks(self.options.callbacks).failed(reason)
+                    raise TrainingError(reason, directory.path) from error
             results.append(done)
-            if done["stop"] == INTERRUPTED:
+            if done["stop"] == INTERRUPTED or onwards.wished:
                 break
             self.keep(own, number)
         return self._finish(directory, results)
@@ -185,6 +185,7 @@ class Onwards(Callbacks):
     def __init__(self, members: Sequence[Callback]) -> None:
         super().__init__(members)
         self.steps = self.numbers = 0
+        self.wished = False  # by a callback, that training ends
 
     def enter(self, results: Sequence[Mapping[str, Any]]) -> None:
         """Count on from the slabs before."""
@@ -199,12 +200,20 @@ class Onwards(Callbacks):
 
     def recorded(self, record: Record) -> None:
         """See `Watcher.recorded`."""
-        super().recorded(
-            replace(record, step=self.steps + record.step, number=self.numbers + record.number)
+        counted = replace(
+            record, step=self.steps + record.step, number=self.numbers + record.number
         )
+        try:
+            super().recorded(counted)
+        except StopTraining:
+            self.wished = True
+            raise
 
     def finished(self, result: Result) -> None:
         """A slab's end."""
+
+    def failed(self, reason: str) -> None:
+        """A slab's failure; the run's own follows."""
 
 
 def begin_slabs(

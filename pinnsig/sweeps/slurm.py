@@ -1,5 +1,6 @@
 """Running tasks as SLURM jobs, whose nodes share this file system and this Python environment."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -58,7 +59,7 @@ class SlurmCluster(Executor):
             self.executor.update_parameters(
                 name="pinnsig", **{_parameter(name, cluster): v for name, v in parameters.items()}
             )
-        except (RuntimeError, ValueError, NameError, TypeError) as error:
+        except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
             raise DeviceError(f"no SLURM jobs can be made here: {first_line(error)}") from None
 
     @property
@@ -70,25 +71,42 @@ class SlurmCluster(Executor):
         """See `Executor.run`."""
         waiting, running = Waiting(tasks), dict[str, tuple[Task, Any]]()
         told = False
-        with interruptible(tell) as interruption:
-            while True:
-                if interruption.asked() and not told:
-                    told = True
-                    waiting.clear()
-                    for _, job in running.values():
-                        job.cancel()  # SIGTERM first: the run saves itself
-                while len(running) < self.jobs and (task := waiting.take()) is not None:
-                    sent = replace(task, trust=True, path=task.path.absolute())  # asked here
-                    job = self.executor.submit(perform_on_node, sent, self.threads)
-                    running[task.name] = task, job
-                    yield Started(task.name, f"job {job.job_id}")
-                if not running:
-                    return
-                done = [name for name, (_, job) in running.items() if job.done()]
-                for name in done:
-                    yield _ended(name, running.pop(name)[1], told)
-                if not done:
-                    self.wait(self.poll)
+        try:
+            with interruptible(tell) as interruption:
+                while True:
+                    if interruption.asked() and not told:
+                        told = True
+                        waiting.clear()
+                        _cancel(job for _, job in running.values())
+                    for task, job in self._submit(waiting, self.jobs - len(running)):
+                        running[task.name] = task, job
+                        yield Started(task.name, f"job {job.job_id}")
+                    if not running:
+                        return
+                    done = [name for name, (_, job) in running.items() if job.done()]
+                    for name in done:
+                        yield _ended(name, running.pop(name)[1], told)
+                    if not done:
+                        self.wait(self.poll)
+        finally:  # the sweep was torn away: nothing goes on without it
+            _cancel(job for _, job in running.values())
+
+    def _submit(self, waiting: Waiting, room: int) -> list[tuple[Task, Any]]:
+        """Send as many tasks as there is room for, several as one array of jobs."""
+        tasks: list[Task] = []
+        while len(tasks) < room and (task := waiting.take()) is not None:
+            tasks.append(replace(task, trust=True, path=task.path.absolute()))  # asked here
+        array = self.executor.batch() if len(tasks) > 1 else contextlib.nullcontext()
+        with array:
+            jobs = [self.executor.submit(perform_on_node, task, self.threads) for task in tasks]
+        return list(zip(tasks, jobs, strict=True))
+
+
+def _cancel(jobs: Iterable[Any]) -> None:
+    """Have jobs save their runs and end: SLURM sends SIGTERM first."""
+    for job in jobs:
+        with contextlib.suppress(Exception):  # it may have ended just now
+            job.cancel(check=False)
 
 
 def perform_on_node(task: Task, threads: int) -> Ended:

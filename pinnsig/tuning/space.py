@@ -63,12 +63,13 @@ class Axis:
         return optuna.FloatDistribution(self.low, self.high, log=self.log, step=self.step)
 
 
-def read_space(search: Mapping[str, Any]) -> list[Axis]:
+def read_space(search: Mapping[str, Any], coefficients: Sequence[str] = ()) -> list[Axis]:
     """The axes of a search.
 
     Args:
         search: by setting a text (see above), a list of choices, or a tuple (low, high) or
             (low, high, "log" or a step) of numbers.
+        coefficients: of the problem, to tell of those that are named without `set.`.
 
     Raises:
         SettingsError: nothing to search, an unknown setting, a value that it cannot have, or ends
@@ -78,6 +79,9 @@ def read_space(search: Mapping[str, Any]) -> list[Axis]:
         raise SettingsError(
             "nothing to search: give at least one setting, such as lr=1e-4:1e-2:log"
         )
+    for name in search:
+        if name in coefficients and name not in TYPES:
+            raise SettingsError(f"search: {name} is a coefficient: did you mean set.{name}?")
     return [_read(name, given) for name, given in search.items()]
 
 

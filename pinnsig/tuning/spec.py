@@ -77,11 +77,18 @@ class TuningSpec:
         """Of every axis, for Optuna."""
         return {axis.name: axis.distribution() for axis in self.axes}
 
-    def sampler(self, number: int) -> Any:
-        """What asks for a trial; the same for the same trials before it, however often resumed."""
-        from optuna.samplers import TPESampler
+    def sampler(self, number: int, attempt: int = 0, free: bool = False) -> Any:
+        """What asks for a trial; the same for the same trials before it, however often resumed.
 
-        return TPESampler(seed=(self.seed + number * 7919) % STEPS, constant_liar=True)
+        Args:
+            number: of the trial.
+            attempt: how often it was asked for before.
+            free: whether it asks at random.
+        """
+        from optuna.samplers import RandomSampler, TPESampler
+
+        seed = (self.seed + number * 7919 + attempt * 104729) % STEPS
+        return RandomSampler(seed) if free else TPESampler(seed=seed, constant_liar=True)
 
 
 def require_optuna() -> None:

@@ -7,16 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinnsig.core.errors import RunError, SettingsError
+from pinnsig.core.errors import PinnsigError, RunError, SettingsError
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.paths import user_path
-from pinnsig.problem import Problem, name_of
+from pinnsig.problem import Problem, name_of, problem_class
+from pinnsig.run.building import build
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.estimating import make_trainer
+from pinnsig.run.settings import resolve
 from pinnsig.sweeps import Executor, Grid, InProcess, Pool, SweepDirectory, make_grid
 from pinnsig.sweeps.directory import run_result
 from pinnsig.sweeps.identity import Identity
 from pinnsig.sweeps.tasks import Ended, Started, Task
+from pinnsig.tuning.asking import next_settings, optuna_study, searched
 from pinnsig.tuning.drawing import draw
 from pinnsig.tuning.objectives import check_objective, value_of
 from pinnsig.tuning.pruning import PRUNED as STOPPED_EARLY
@@ -25,9 +29,9 @@ from pinnsig.tuning.space import Axis, read_space
 from pinnsig.tuning.spec import PRUNERS, TuningSpec, open_study, require_optuna
 from pinnsig.tuning.table import DONE, FAILED, PRUNED, RUNNING, Trial, Tuned
 
-DIGITS = 6  # significant ones of a searched number
 RETRY = 1  # times that a trial whose process died without getting further is tried again
 SPEC = "tune.json"
+BUILT = 10  # first trials, one of which must be fit to be trained before anything is written
 
 
 class TuningWatcher:
@@ -129,13 +133,14 @@ def plan_tuning(
         raise SettingsError(f"prune_every = {prune_every} must be at least 1")
     problem_type = problem if inspect.isclass(problem) and issubclass(problem, Problem) else None
     named = name_of(problem_type) if problem_type else str(problem)
-    axes = tuple(read_space(search))
     grid = make_grid({**given, "problem": named})
-    _check_apart(grid, axes)
     identity = Identity.of(grid.values["problem"], problem_type)
-    check_objective(objective, problem_type or grid.values["problem"][0])
     name = grid.values["problem"][0]
+    cls = problem_type or problem_class(name)
+    axes = tuple(read_space(search, _coefficients(cls)))
+    _check_apart(grid, axes)
     fixed = {k: v for k, v in grid.members()[0].settings.items() if k != "problem"}
+    slabs = next((a.choices for a in axes if a.name == "slabs"), (fixed.get("slabs", 1),))
     spec = TuningSpec(name, fixed, axes, objective, pruner, prune_every, seed)
     for axis in axes:  # both ends, as far as that shows without training
         for value in axis.choices or (axis.low, axis.high):
@@ -143,8 +148,44 @@ def plan_tuning(
     default = user_path(runs, RunError) / "tuning" / Path(name.partition(":")[0]).stem
     path = default if out is None else user_path(out, RunError)
     _compare(path, spec)
-    grids = SweepDirectory.open(path).grids if SweepDirectory.is_sweep(path) else []
-    return spec, SweepDirectory(path, grids, identity)
+    if not SweepDirectory.is_sweep(path):
+        _check_built(spec, problem_type)
+        check_objective(objective, cls, fixed.get("set", {}), any(s != 1 for s in slabs))
+        return spec, SweepDirectory(path, [], identity)
+    directory = SweepDirectory(path, SweepDirectory.open(path).grids, identity)
+    if directory.changed:
+        raise RunError(
+            f"{name} changed since the trials in {path} were trained: they cannot be compared with "
+            "new ones, choose another directory with --out"
+        )
+    return spec, directory
+
+
+def _coefficients(problem: type[Problem]) -> list[str]:
+    try:
+        return list(problem().values())
+    except TypeError:  # its own __init__ asks for something
+        return []
+
+
+def _check_built(spec: TuningSpec, problem: type[Problem] | None) -> None:
+    """Build first trials, until one is fit to be trained.
+
+    Raises:
+        PinnsigError: none is; that of the first.
+    """
+    faults: list[PinnsigError] = []
+    for number in range(BUILT):
+        study = optuna_study(spec.sampler(number))
+        settings = searched(spec, study.ask(spec.distributions()).params)
+        (member,) = _grid(spec, settings).members()
+        try:
+            make_trainer(build(resolve(member.settings), problem))
+        except PinnsigError as error:
+            faults.append(error)
+        else:
+            return
+    raise faults[0]
 
 
 def _check_apart(grid: Grid, axes: tuple[Axis, ...]) -> None:
@@ -239,15 +280,37 @@ class _Search:
                 number = self.again.popleft()
             elif len(self._trials()) < wanted:
                 number = len(self._trials())
-                self.study.sampler = self.spec.sampler(number)
-                self.study.ask(self.spec.distributions())
+                if not self._ask():
+                    text = f"nothing new was found to try after {number} trials"
+                    self.watcher.noticed(text)
+                    return
             else:
                 return
             yield self._task(number)
 
+    def _ask(self) -> bool:
+        """Add a trial of something new to the study; returns whether there is one."""
+        from optuna.trial import TrialState, create_trial
+
+        trials = self._trials()
+        known = {self._run_of(searched(self.spec, trial.params)) for trial in trials}
+        params = next_settings(self.spec, trials, lambda s: self._run_of(s) not in known)
+        if params is None:
+            return False
+        distributions = self.spec.distributions()
+        self.study.add_trial(
+            create_trial(state=TrialState.RUNNING, params=params, distributions=distributions)
+        )
+        return True
+
+    def _run_of(self, settings: Mapping[str, Any]) -> str:
+        """The name of the run with searched settings."""
+        (member,) = _grid(self.spec, settings).members()
+        return member.name
+
     def _task(self, number: int) -> Task:
         frozen = self._trials()[number]
-        grid = _grid(self.spec, self._searched(frozen))
+        grid = _grid(self.spec, searched(self.spec, frozen.params))
         self.directory.add(grid)
         (member,) = grid.members()
         self.numbers[member.name] = number
@@ -264,16 +327,6 @@ class _Search:
             self.directory.code_of(member),
             callbacks=(*self.callbacks, *(() if self.spec.pruner == "none" else (pruning,))),
         )
-
-    def _searched(self, frozen: Any) -> dict[str, Any]:
-        """A trial's settings, numbers with as many digits as one writes."""
-        found = {}
-        for axis in self.spec.axes:
-            value = frozen.params[axis.name]
-            if isinstance(value, float) and not axis.choices:
-                value = min(max(float(f"{value:.{DIGITS}g}"), axis.low), axis.high)
-            found[axis.name] = value
-        return found
 
     # --- telling --------------------------------------------------------------------------------
 
@@ -346,13 +399,12 @@ class _Search:
         frozen = self._trials()[number]
         name = frozen.state.name
         states = {"COMPLETE": DONE, "PRUNED": PRUNED, "FAIL": FAILED}
-        searched = self._searched(frozen) if frozen.params else {}
-        (member,) = _grid(self.spec, searched).members()
+        settings = searched(self.spec, frozen.params) if frozen.params else {}
         state = states.get(name, RUNNING)
         value = frozen.value if state in (DONE, PRUNED) else None
         if value is not None and not math.isfinite(value):
             value = None
-        return Trial(number, searched, state, value, member.name)
+        return Trial(number, settings, state, value, self._run_of(settings))
 
 
 def read_tuned(path: str | Path) -> Tuned:

@@ -1,5 +1,6 @@
 """Weights & Biases and MLflow as callbacks, read back by their own readers."""
 
+import contextlib
 import json
 import struct
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ import pytest
 
 import pinnsig
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.trackers import TRACKERS, MLflow, WandB
+from pinnsig.run.trackers import TRACKERS, MLflow, WandB, parse_tracker
 from tests.conftest import SMALL, Cli
+from tests.processes import wait_for
 
 QUICK: dict[str, Any] = {**SMALL, "figures": False}
 
@@ -27,7 +29,13 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def wandb_records(folder: Path) -> list[Any]:
-    """What the files of offline runs hold, in order."""
+    """What the files of offline runs hold, in order; they are written behind a run's end."""
+    wait_for(lambda: any(record.HasField("exit") for record in records_by_now(folder)))
+    return records_by_now(folder)
+
+
+def records_by_now(folder: Path) -> list[Any]:
+    """The same as far as it is written."""
     from wandb.proto import wandb_internal_pb2
 
     found = []
@@ -55,7 +63,7 @@ def leveldb_records(data: bytes) -> Iterator[bytes]:
         piece = data[place + 7 : place + 7 + length]
         place += 7 + length
         record = piece if kind in (1, 2) else record + piece
-        if kind in (1, 4):
+        if kind in (1, 4) and place <= len(data):  # the last may be written in part
             yield record
 
 
@@ -146,3 +154,34 @@ def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         said = cli("solve", "heat", "--track", name, "--runs", tmp_path).complaint()
         assert f"pip install 'pinnsig[{name}]'" in said
     assert not list(tmp_path.glob("*"))
+
+
+class Breaks(pinnsig.Callback):
+    def recorded(self, record):
+        if record.step == 2:
+            raise RuntimeError("out of patience")
+
+
+def test_a_run_that_fails_is_closed_and_the_next_one_is_another(offline: Path):
+    for callbacks in ([WandB(), Breaks()], [WandB()]):
+        with contextlib.suppress(pinnsig.PinnsigError):
+            pinnsig.solve("heat", runs=offline, callbacks=callbacks, **QUICK)
+    first, second = sorted(offline.glob("heat/*"))
+    names = [json.loads((run / "trackers.json").read_text())["wandb"] for run in (first, second)]
+    assert len(set(names)) == 2
+    codes = {}
+    for run in (first, second):
+        records = wandb_records(run)
+        codes[run.name] = [r.exit.exit_code for r in records if r.HasField("exit")]
+    assert sorted(map(tuple, codes.values())) == [(0,), (1,)]
+
+
+def test_options_of_the_command_line():
+    pytest.importorskip("mlflow", reason="needs pip install 'pinnsig[mlflow]'")
+    made = parse_tracker("mlflow:experiment=heat,every=5")
+    assert isinstance(made, MLflow)
+    assert (made.experiment, made.every) == ("heat", 5)
+    for text, said in (("mlfow", "did you mean mlflow"), ("mlflow:evry=5", "did you mean every"),
+                       ("mlflow:heat", "name=value")):  # fmt: skip
+        with pytest.raises(SettingsError, match=said):
+            parse_tracker(text)

@@ -1,5 +1,6 @@
 """SLURM jobs as processes of this machine, and jobs that die, by a stand-in for the queue."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class Job:
         self.looks += 1
         return self.looks > 1 or self.cancelled
 
-    def cancel(self) -> None:
+    def cancel(self, check: bool = True) -> None:
         self.cancelled = True
 
     def result(self) -> Any:
@@ -53,6 +54,11 @@ class Queue:
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []
+        self.arrays = 0
+
+    def batch(self) -> contextlib.AbstractContextManager[None]:
+        self.arrays += 1
+        return contextlib.nullcontext()
 
     def submit(self, work, task, threads):
         assert work is perform_on_node
@@ -72,6 +78,7 @@ def test_a_job_that_dies_is_submitted_again(tmp_path: Path):
     table = pinnsig.sweep("heat", out=tmp_path / "s", executor=cluster(tmp_path, queue), **FLAGS)
     assert table.values("status") == ["done"]
     assert len(queue.jobs) == 3
+    assert queue.arrays == 1  # both at once; the one that died is sent alone
 
 
 def test_given_up_it_says_why(tmp_path: Path):
@@ -108,6 +115,19 @@ def test_as_many_jobs_as_are_allowed(tmp_path: Path):
     made.wait = look
     pinnsig.sweep("heat", out=tmp_path / "s", executor=made, **{**FLAGS, "seed": "0:3:4"})
     assert most == 2
+
+
+def test_jobs_end_with_a_sweep_that_is_torn_away(tmp_path: Path):
+    queue = Queue()
+    made = cluster(tmp_path, queue)
+
+    def torn(_: float) -> None:
+        raise KeyboardInterrupt
+
+    made.wait = torn
+    with pytest.raises(KeyboardInterrupt):
+        pinnsig.sweep("heat", out=tmp_path / "s", executor=made, **FLAGS)
+    assert [job.cancelled for job in queue.jobs] == [True, True]
 
 
 def test_what_is_refused(cli: Cli, tmp_path: Path):

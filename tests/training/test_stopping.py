@@ -35,3 +35,9 @@ def test_it_ends_after_that_iteration_and_the_others_are_told(tmp_path: Path):
 def test_asked_at_the_start_it_ends_after_the_first_iteration(tmp_path: Path):
     result = pinnsig.solve("heat", runs=tmp_path, figures=False, callbacks=[Stops(0)], **SMALL)
     assert (result.stop, result.data["iterations"]) == ("far enough", 1)
+
+
+def test_it_ends_all_slabs_of_a_run(tmp_path: Path):
+    flags = {**SMALL, "slabs": 2}
+    result = pinnsig.solve("heat", runs=tmp_path, figures=False, callbacks=[Stops(2)], **flags)
+    assert (result.stop, result.iterations) == ("far enough", 2)

@@ -10,9 +10,11 @@ import pytest
 import pinnsig
 from pinnsig.core.errors import RunError, SettingsError
 from pinnsig.run.directory import RunDirectory
-from pinnsig.sweeps import InProcess, SweepDirectory
+from pinnsig.sweeps import Batched, InProcess, SweepDirectory
 from pinnsig.sweeps.tasks import Ended, Started
+from pinnsig.training import FINISHED, NON_FINITE
 from pinnsig.tuning import OBJECTIVES, TuningWatcher
+from pinnsig.tuning.objectives import value_of
 from pinnsig.tuning.tuning import read_tuned
 from tests.conftest import SMALL, Cli
 
@@ -187,3 +189,55 @@ def test_on_the_command_line(cli: Cli, tmp_path: Path, whole: pinnsig.Tuned):
     assert shown.code == 0
     assert f"best: {whole.command}\n" in shown.out
     assert "going on: 3 of 3 trials are there" in shown.err
+
+
+def test_nothing_is_tried_twice_and_the_search_says_when_all_is(tmp_path: Path):
+    """Also where trials run together, in which a second one of a run would find it busy."""
+
+    class Heard(TuningWatcher):
+        def __init__(self) -> None:
+            self.said: list[str] = []
+
+        def noticed(self, text):
+            self.said.append(text)
+
+    heard = Heard()
+    found = pinnsig.tune(
+        "heat", {"act": "tanh,erf,softsign2"}, trials=6, out=tmp_path / "s", watcher=heard,
+        executor=Batched(2), **{**FLAGS, "depth": 1},
+    )  # fmt: skip
+    assert sorted(t.settings["act"] for t in found.trials) == ["erf", "softsign2", "tanh"]
+    assert [trial.state for trial in found.trials] == ["done"] * 3
+    assert heard.said[-1] == "nothing new was found to try after 3 trials"
+
+
+@pytest.mark.parametrize("name", ["loss", "error"])
+def test_a_run_that_came_to_no_finite_end_has_no_objective(name: str):
+    result = {"best_loss": 0.5, "relative_l2": 0.5, "stop": FINISHED}
+    assert value_of(name, result) == 0.5
+    assert value_of(name, {**result, "stop": NON_FINITE}) is None
+
+
+@pytest.mark.parametrize(
+    ("search", "given", "said"),
+    [
+        ({"set.mu": "0.1:1"}, {}, "mu"),
+        ({"weight.residul": "0.1:1"}, {}, "residul"),
+        ({"lr": "1e-3:1e-2"}, {"set": {"mu": 1.0}}, "mu"),
+        ({"k": "0.1:1"}, {}, "did you mean set.k"),
+        ({"lr": "1e-3:1e-2"}, {"slabs": 2}, "take error or loss"),
+        ({"slabs": "1,2"}, {}, "take error or loss"),
+    ],
+)
+def test_what_no_trial_could_be_trained_with_is_refused(tmp_path: Path, search, given, said):
+    with pytest.raises(pinnsig.PinnsigError, match=said):
+        pinnsig.tune("heat", search, trials=2, runs=tmp_path, **{**FLAGS, **given})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trials_of_other_code_are_not_compared_with(tmp_path: Path, heat: Path):
+    flags = {**FLAGS, "depth": 1, "out": tmp_path / "s"}
+    pinnsig.tune(heat, {"lr": "1e-3:1e-2"}, trials=1, **flags)
+    heat.write_text(heat.read_text().replace("self.k * u.xx", "2 * self.k * u.xx"))
+    with pytest.raises(RunError, match="changed since the trials"):
+        pinnsig.tune(heat, {"lr": "1e-3:1e-2"}, trials=2, **flags)

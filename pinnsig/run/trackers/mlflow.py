@@ -16,7 +16,8 @@ class MLflow(Tracker):
     """Logs a run to MLflow: a server, or a folder of files.
 
     Args:
-        uri: of the tracking server or store; None as MLFLOW_TRACKING_URI says, else `./mlruns`.
+        uri: of the tracking server or store; None as MLFLOW_TRACKING_URI says, else as
+            MLflow itself decides.
         experiment: that the run belongs to.
         group: a tag of runs that belong together; by default the sweep's.
         every: iterations between what is logged.
@@ -68,7 +69,7 @@ class MLflow(Tracker):
             if math.isfinite(value):
                 self._client.log_metric(self._run, _key(name), value, step=step)
 
-    def end(self, summary: dict[str, Any], figures: list[Path]) -> None:
+    def end(self, summary: dict[str, Any], figures: list[Path], failed: bool = False) -> None:
         """See `Tracker.end`."""
         for name, value in summary.items():
             if isinstance(value, int | float):
@@ -77,7 +78,7 @@ class MLflow(Tracker):
                 self._client.set_tag(self._run, name, str(value))
         for figure in figures:
             self._client.log_artifact(self._run, str(figure), "figures")
-        self._client.set_terminated(self._run)
+        self._client.set_terminated(self._run, "FAILED" if failed else "FINISHED")
 
 
 def _key(name: str) -> str:

@@ -9,7 +9,7 @@ from pinnsig.run.building import RunComponents
 from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.trackers.numbers import numbers_of, summary_of
-from pinnsig.training import Record
+from pinnsig.training import FAILED, Record
 
 if TYPE_CHECKING:
     from pinnsig.run.results import Result
@@ -56,6 +56,10 @@ class Tracker(Callback):
         figures = sorted((Path(result.path) / "figures").glob("*.png"))
         self.end(summary_of(result.data), figures)
 
+    def failed(self, reason: str) -> None:
+        """Note why the run failed, and close the entry."""
+        self.end({"stop": f"{FAILED}: {reason}"}, [], failed=True)
+
     @abstractmethod
     def begin(
         self, settings: dict[str, Any], path: Path, entry: str | None, sweep: str | None
@@ -74,5 +78,5 @@ class Tracker(Callback):
         """Write numbers of one iteration."""
 
     @abstractmethod
-    def end(self, summary: dict[str, Any], figures: list[Path]) -> None:
-        """Write the result and close."""
+    def end(self, summary: dict[str, Any], figures: list[Path], failed: bool = False) -> None:
+        """Write the result and close, as failed where the run did."""

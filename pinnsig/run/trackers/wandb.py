@@ -47,6 +47,7 @@ class WandB(Tracker):
         options = {"dir": str(path), "name": path.name, **self.given}
         options["group"] = options["group"] or sweep
         options.setdefault("settings", wandb.Settings(console="off"))  # the terminal is the user's
+        options.setdefault("reinit", "create_new")  # runs of one process are apart
         self._run = wandb.init(config=settings, id=entry, resume="allow", **options)
         return self._run.id
 
@@ -54,11 +55,11 @@ class WandB(Tracker):
         """See `Tracker.log`."""
         self._run.log(numbers, step=step)
 
-    def end(self, summary: dict[str, Any], figures: list[Path]) -> None:
+    def end(self, summary: dict[str, Any], figures: list[Path], failed: bool = False) -> None:
         """See `Tracker.end`."""
         import wandb
 
         self._run.summary.update(summary)
         if figures:
             self._run.log({figure.stem: wandb.Image(str(figure)) for figure in figures})
-        self._run.finish()
+        self._run.finish(exit_code=int(failed))
