@@ -9,9 +9,6 @@ from pinnsig.networks import NETWORKS
 from pinnsig.problem import problem_entries
 from pinnsig.run.settings import PRESETS
 
-NAMED = {"solve", "bench", "problems", "sweep", "tune"}
-"""Commands whose first argument is a problem."""
-
 BASH = """\
 _pinnsig() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words
@@ -59,7 +56,7 @@ def _options(group: click.Group) -> dict[str, list[str]]:
             *(option for p in command.params for option in (*p.opts, *p.secondary_opts)
               if option.startswith("--")),
             "--help",
-            *(problems if name in NAMED else ()),
+            *(problems if any(p.name == "problem" for p in command.params) else ()),
         ]
         for name, command in group.commands.items()
     }  # fmt: skip

@@ -26,20 +26,20 @@ JSON = click.option("--json", "as_json", is_flag=True, help="print as JSON")
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("problem", metavar="[NAME]", required=False)
 @JSON
 @examples(
     "pinnsig problems",
     "pinnsig problems burgers",
 )
-def problems(name: str | None, as_json: bool) -> None:
+def problems(problem: str | None, as_json: bool) -> None:
     """List the registered problems, or describe one.
 
     NAME is one of them, or a file such as heat.py: its fields, domain, settings, and the terms of
     its loss, as --weight names them.
     """
-    if name is not None:
-        _describe(name, as_json)
+    if problem is not None:
+        _describe(problem, as_json)
         return
     found = {}
     for known in problem_entries():

@@ -19,9 +19,3 @@ def examples(*lines: str) -> Callable[[Any], Any]:
         return function
 
     return decorate
-
-
-def examples_of(text: str) -> list[str]:
-    """Return the commands that a help text shows at its start."""
-    block = text.partition("\b\n")[2].partition("\n\n")[0]
-    return [line.strip() for line in block.splitlines()]

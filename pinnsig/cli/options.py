@@ -28,6 +28,7 @@ class _UserPath(click.ParamType):
 
 
 PATH, FILE, FOLDER = _UserPath(), _UserPath("directory"), _UserPath("file")
+RUN = click.argument("run", type=PATH)
 COUNTED = (int, float)
 
 

@@ -6,7 +6,7 @@ import click
 import torch
 
 from pinnsig.cli.examples import examples
-from pinnsig.cli.options import PATH
+from pinnsig.cli.options import RUN
 from pinnsig.cli.trusting import TRUST, tell, trusting
 from pinnsig.model import SlabModel
 from pinnsig.model.evaluation import compare, compare_functions
@@ -21,8 +21,6 @@ from pinnsig.run.loading import load
 from pinnsig.run.points import first_sites
 from pinnsig.sweeps import SweepDirectory
 from pinnsig.sweeps.drawing import draw_sweep
-
-RUN = click.argument("run", type=PATH)
 
 
 @click.command()

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from pinnsig.cli.examples import examples
-from pinnsig.cli.options import FILE, PATH
+from pinnsig.cli.options import FILE, RUN
 from pinnsig.cli.output import print_json
 from pinnsig.cli.points import grid, read_values
 from pinnsig.cli.trusting import TRUST, tell, trusting
@@ -21,7 +21,6 @@ from pinnsig.run.export import check_table, write_table
 from pinnsig.run.loading import TrainedModel, load
 from pinnsig.run.point_tables import read_points
 
-RUN = click.argument("run", type=PATH)
 OF = click.option("--of", default="", metavar="u,u.x", help="fields and partials  [all fields]")
 LAST = click.option("--last", is_flag=True, help="the weights at the end, not the best ones")
 

@@ -29,6 +29,7 @@ from pinnsig.run.callbacks import Callback
 from pinnsig.run.directory import RunDirectory
 from pinnsig.run.following import follow
 from pinnsig.run.processes import follows, joined
+from pinnsig.run.results import SUMMARY
 from pinnsig.run.settings import read_config
 from pinnsig.run.solver import Result
 from pinnsig.run.solver import resume as run_resume
@@ -37,10 +38,6 @@ from pinnsig.run.source import problem_of_config, require_trust
 from pinnsig.training import FINISHED, INTERRUPTED, NON_FINITE, PhaseReport
 
 NOT_FINITE = 1  # exit code
-SUMMARY = (
-    "best_loss", "last_loss", "relative_l2", "estimated_error", "max_error", "seconds",
-    "iterations", "evaluations", "stop", "run",
-)  # fmt: skip
 
 
 def running_options(command: Any) -> Any:
@@ -227,7 +224,7 @@ def is_finite_end(data: Mapping[str, Any]) -> bool:
 def _summary(data: dict[str, Any]) -> dict[str, Any]:
     """What is printed of a result: the error, or its estimate where there is no reference."""
     without = "estimated_error" if data["relative_l2"] is not None else "relative_l2"
-    names = [name for name in SUMMARY if name != without]
+    names = [name for name in (*SUMMARY, "run") if name != without]
     return {name: data[name] for name in names}
 
 

@@ -11,7 +11,7 @@ import click
 from pinnsig.cli.examples import examples
 from pinnsig.cli.options import FILE
 from pinnsig.core.errors import RunError
-from pinnsig.core.files import write_whole
+from pinnsig.core.files import write_reported
 from pinnsig.core.registry import unknown
 
 TEMPLATES = ("pde", "ode", "system", "shape", "inverse")
@@ -36,10 +36,7 @@ def new(file: Path, kind: str) -> None:
     if file.exists():
         raise click.UsageError(f"{file} is there already: choose another name")
     source = template(kind).replace(f"class {CLASS}(", f"class {class_name(file)}(")
-    try:
-        write_whole(file, source.encode())
-    except OSError as error:
-        raise RunError(f"cannot write {file}: {error.strerror or error}") from None
+    write_reported(file, source.encode(), RunError)
     click.echo(f"{file}: {template_about(kind)}\n")
     click.echo(f"  pinnsig solve {file}       # train, measure the error, draw")
     click.echo(f"  pinnsig problems {file}    # how it is understood")

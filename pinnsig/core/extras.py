@@ -22,6 +22,4 @@ def require_extra(package: str, extra: str, what: str, error: type[PinnsigError]
         return importlib.import_module(package)
     except ImportError:
         name = package.partition(".")[0]
-        raise error(
-            f"{what} needs {name}, which is not installed: pip install 'pinnsig[{extra}]'"
-        ) from None
+        raise error(f"{what}: {name} is not installed: pip install 'pinnsig[{extra}]'") from None

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pinnsig.core.errors import PinnsigError
+from pinnsig.core.paths import plain
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -43,6 +46,29 @@ def write_whole(path: Path, data: bytes, keep: Path | None = None, private: bool
     with replacing(path, keep, private) as part:
         part.write_bytes(data)
     return path
+
+
+def write_reported(
+    path: Path, data: bytes, error: type[PinnsigError], folders: bool = False
+) -> Path:
+    """Write a file whole, and return its path.
+
+    Args:
+        path: the file, replaced if it is there.
+        data: what it is to hold.
+        error: what is raised.
+        folders: whether folders that are missing are made.
+
+    Raises:
+        PinnsigError: of the type `error`, in one line: it cannot be written.
+    """
+    try:
+        if folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return write_whole(path, data)
+    except OSError as fault:
+        reason = fault.strerror or fault
+        raise error(f"cannot write {plain(str(path))}: {reason}") from None
 
 
 def remove_parts(folder: Path) -> None:

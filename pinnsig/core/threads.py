@@ -5,6 +5,7 @@ operation, and many times more where other programs want the cores. Here a threa
 and the next one when it is done, so that nobody waits for a thread that gets less of a core.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,11 @@ import torch
 Result = TypeVar("Result")
 
 GLANCE = 0.1  # seconds after which a thread that waits looks up: Python may miss Ctrl-C until then
+
+
+def usable_cores() -> int | None:
+    """Return how many cores this process may use; None where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def run_jobs(

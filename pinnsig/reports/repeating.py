@@ -10,7 +10,7 @@ from pinnsig.problem import Problem
 from pinnsig.problem.source import CLASS
 from pinnsig.reports.page import escape
 from pinnsig.run.building import build
-from pinnsig.run.settings import Settings, resolve
+from pinnsig.run.settings import Settings, flags, resolve
 
 FOUND = ("device", "engine")  # chosen by what the machine has
 
@@ -62,15 +62,5 @@ def short_command(settings: Settings, problem: type[Problem]) -> str | None:
         return None
     if any(said[name] != wanted[name] for name in wanted if name not in FOUND):
         return None
-    words = [settings.problem, "--preset", settings.preset]
-    for name, value in own.items():
-        words += _words("--" + name.replace("_", "-"), value)
+    words = [settings.problem, "--preset", settings.preset, *flags(own)]
     return shlex.join(["pinnsig", "solve", *words])
-
-
-def _words(flag: str, value: Any) -> list[str]:
-    if isinstance(value, bool):
-        return [flag if value else flag.replace("--", "--no-", 1)]
-    if isinstance(value, dict):
-        return [word for name, own in value.items() for word in (flag, f"{name}={own}")]
-    return [flag, str(value)]

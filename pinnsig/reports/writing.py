@@ -5,7 +5,8 @@ from importlib import resources
 from pathlib import Path
 
 from pinnsig.core.errors import ReportError
-from pinnsig.core.files import write_whole
+from pinnsig.core.extras import require_extra
+from pinnsig.core.files import write_reported
 from pinnsig.core.gradients import own_gradients
 from pinnsig.core.paths import user_path
 from pinnsig.core.trust import Trust
@@ -72,21 +73,13 @@ def report(
             panels[_unused(f"sweep {one.path.name}", panels)] = sweep_report(page, one)
     title = ", ".join(one.name if isinstance(one, Run) else one.path.name for one in opened)
     text = _document(title, tabs(panels), page, plotly)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, text.encode(errors="backslashreplace"))  # of odd file names
-    except OSError as error:
-        raise ReportError(f"cannot write {target}: {error.strerror}") from None
-    return target
+    data = text.encode(errors="backslashreplace")  # of odd file names
+    return write_reported(target, data, ReportError, folders=True)
 
 
 def _plotly() -> str:
     """The script that draws the charts."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ReportError("plotly is not installed: pip install 'pinnsig[report]'") from None
-    return get_plotlyjs()
+    return require_extra("plotly.offline", "report", "a report", ReportError).get_plotlyjs()
 
 
 def _open(

@@ -63,7 +63,7 @@ def benchmark(settings: Settings, repeats: int = 10) -> list[EngineReport]:
     if repeats < 1:
         raise SettingsError(f"repeats = {repeats} must be at least 1")
     objectives = {name: make_objective(settings, name) for name in usable_engines(settings)}
-    exact = _exact(settings, next(iter(objectives.values())))
+    exact = evaluate_in_float64(settings, next(iter(objectives.values())))
     found = {name: (o.evaluate(), o.flat.gradient.clone()) for name, o in objectives.items()}
     times: dict[str, list[float]] = {name: [] for name in objectives}
     for turn in range(WARM_UP + repeats):
@@ -102,9 +102,11 @@ def usable_engines(settings: Settings) -> list[str]:
     ]
 
 
-def _exact(settings: Settings, like: Objective) -> tuple[Tensor, Tensor]:
-    """Loss and gradient in float64 on the CPU, at the very weights and points of `like`."""
-    wide = make_objective(replace(settings, dtype="float64", device="cpu"), "jets")
+def evaluate_in_float64(
+    settings: Settings, like: Objective, engine: str = "jets"
+) -> tuple[Tensor, Tensor]:
+    """Return loss and gradient in float64 on the CPU, at the very weights and points of `like`."""
+    wide = make_objective(replace(settings, dtype="float64", device="cpu"), engine)
     wide.flat.restore(like.flat.values.double().cpu())
     for mine, theirs in zip(wide.blocks, like.blocks, strict=True):
         mine.points.copy_(theirs.points)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from pinnsig.core.memory import available_memory, in_words
+from pinnsig.core.threads import usable_cores
 from pinnsig.core.trust import store
 from pinnsig.core.version import __version__
 from pinnsig.derivatives.compiled import compiler_notice, find_interpreter
@@ -106,7 +107,7 @@ def _compiler(found: Diagnosis) -> None:
 
 
 def _threads(found: Diagnosis) -> None:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    usable = usable_cores()
     threads, load = torch.get_num_threads(), _load()
     free = available_memory()
     found.facts["processor"] = {

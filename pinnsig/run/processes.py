@@ -18,6 +18,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from pinnsig.core.errors import RankError, RunError, SettingsError
 from pinnsig.core.ranks import PATIENCE, JoinedRanks, Ranks
+from pinnsig.core.threads import usable_cores
 from pinnsig.problem import Problem
 from pinnsig.run.checkpoints import load_checkpoint
 from pinnsig.run.directory import RunDirectory
@@ -151,7 +152,7 @@ def _threads(sharing: int, launched: bool = False) -> Iterator[int]:
     before = torch.get_num_threads()
     if launched:
         own = before
-        whole = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        whole = usable_cores() or 1
         if os.environ.get("OMP_NUM_THREADS", "1") == "1":
             own = max(whole // sharing, 1)
     else:

@@ -25,6 +25,12 @@ from pinnsig.run.networks import is_drawn
 from pinnsig.run.trained import TrainedModel
 from pinnsig.training import Outcome
 
+SUMMARY = (
+    "best_loss", "last_loss", "relative_l2", "estimated_error", "max_error", "seconds",
+    "iterations", "evaluations", "stop",
+)  # fmt: skip
+"""What a result says in a line each, to people and to trackers."""
+
 Losses = dict[str, tuple[float, list[float]]]
 """Loss and mean squares of the terms, of the `best` and of the `last` weights."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from pinnsig.core.errors import DeviceError, SettingsError, first_line
+from pinnsig.core.extras import require_extra
 from pinnsig.core.interrupts import interruptible
 from pinnsig.sweeps.executors import Event, Executor, Tell, Waiting
 from pinnsig.sweeps.tasks import Ended, Started, Task, perform
@@ -46,10 +47,7 @@ class SlurmCluster(Executor):
         wait: Callable[[float], None] = time.sleep,
         **parameters: Any,
     ) -> None:
-        try:
-            import submitit
-        except ImportError:
-            raise DeviceError("submitit is not installed: pip install 'pinnsig[slurm]'") from None
+        submitit = require_extra("submitit", "slurm", "SLURM", DeviceError)
         if jobs < 1:
             raise SettingsError(f"slurm: jobs = {jobs} must be at least 1")
         self.jobs, self.poll, self.wait = jobs, poll, wait

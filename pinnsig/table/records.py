@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import RunError
-from pinnsig.core.files import write_whole
+from pinnsig.core.files import write_reported
 from pinnsig.core.json import dumps
 from pinnsig.core.paths import plain
 from pinnsig.run.directory import RunDirectory
@@ -114,11 +114,7 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         RunError: it cannot be written.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.encode())
-    except OSError as error:
-        raise RunError(f"cannot write {plain(str(path))}: {error.strerror}") from None
+    write_reported(path, text.encode(), RunError, folders=True)
 
 
 def read_records(folder: Path) -> list[TableRecord]:

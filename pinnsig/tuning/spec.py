@@ -1,12 +1,12 @@
 """What a search is: its space, objective, seed and pruner, and the study that remembers it."""
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import RunError, SettingsError
+from pinnsig.core.extras import require_extra
 from pinnsig.core.registry import Registry
 from pinnsig.tuning.space import Axis
 
@@ -97,8 +97,7 @@ def require_optuna() -> None:
     Raises:
         SettingsError: it is not installed.
     """
-    if importlib.util.find_spec("optuna") is None:
-        raise SettingsError("Optuna is not installed: pip install 'pinnsig[tune]'")
+    require_extra("optuna", "tune", "a search", SettingsError)
 
 
 def open_study(folder: Path, pruner: str, create: bool = False) -> Any:

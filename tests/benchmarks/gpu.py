@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,9 @@ import pinnsig
 from pinnsig.objective import Objective
 from pinnsig.objective.batch import Batch
 from pinnsig.optim import LBFGS, LM, Adam, Optimizer, drive
-from pinnsig.run.benchmark import make_objective, usable_engines
+from pinnsig.run.benchmark import evaluate_in_float64, make_objective, usable_engines
 from pinnsig.run.directory import RunDirectory
-from pinnsig.run.settings import Settings, resolve
+from pinnsig.run.settings import resolve
 from pinnsig.training.answers import Answers, Best, evaluate_alone
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +85,7 @@ def accuracy() -> Iterator[Row]:
         found: dict[str, float] = {}
         for engine in usable_engines(settings):
             objective = make_objective(settings, engine)
-            exact = exact or _in_float64(settings, objective)
+            exact = exact or evaluate_in_float64(settings, objective, "nested")
             evaluation = objective.evaluate()
             gradient = objective.flat.gradient.cpu().double()
             found[engine] = float((gradient - exact[1]).norm() / exact[1].norm())
@@ -95,17 +94,6 @@ def accuracy() -> Iterator[Row]:
             limit = max(5 * found["nested"], 2e-5) if "nested" in found else 1e-3
             ok = found[engine] <= limit and off <= 1e-3
             yield row(f"gradient's error, {engine}: {name}", found[engine], "", ok)
-
-
-def _in_float64(settings: Settings, like: Objective) -> tuple[Tensor, Tensor]:
-    """Loss and gradient of the same weights at the same points."""
-    wide = make_objective(replace(settings, dtype="float64", device="cpu"), "nested")
-    wide.flat.restore(like.flat.values.double().cpu())
-    for mine, theirs in zip(wide.blocks, like.blocks, strict=True):
-        mine.points.copy_(theirs.points)
-        for key, column in theirs.extra.items():
-            mine.extra[key].copy_(column)
-    return wide.evaluate().loss, wide.flat.gradient.clone()
 
 
 def determinism() -> Iterator[Row]:

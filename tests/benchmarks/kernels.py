@@ -1,7 +1,7 @@
 """What the compiler makes of the `fused` kernels for a GPU, which need not be here.
 
-    python tests/benchmarks/kernels.py            # sm_90: H100, H200
-    python tests/benchmarks/kernels.py --arch 80  # A100
+    python -m tests.benchmarks.kernels            # sm_90: H100, H200
+    python -m tests.benchmarks.kernels --arch 80  # A100
 
 For each plan and width: registers of a thread, bytes that spill to memory, shared memory of a
 program, and how many programs a multiprocessor holds at once by registers, shared memory and
@@ -14,12 +14,11 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pinnsig.activations import parse_activation
 from pinnsig.derivatives import Plan
 from pinnsig.derivatives.fused import Tuning
-from pinnsig.derivatives.fused.source import load_kernels
+from tests.derivatives.compiled_kernels import compile_kernel
 
 PLANS = {
     "value": Plan.closing(("x", "t"), []),
@@ -30,6 +29,7 @@ PLANS = {
         [(2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1)],
     ),
 }
+LAYERS = 49  # between the first and the last
 REGISTERS, THREADS = 65_536, 2_048  # of a multiprocessor, since 8.0
 SHARED = {80: 164, 86: 100, 89: 100, 90: 228, 100: 228}  # kB of a multiprocessor
 
@@ -56,27 +56,13 @@ class Report:
         )
 
 
-def compile_kernel(plan: Plan, width: int, which: str, act: str, arch: int) -> Report:
+def report(plan: Plan, width: int, which: str, act: str, arch: int) -> Report:
     """Compile one kernel and read the assembler's report."""
-    from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingImports]
     from triton.backends.nvidia.compiler import (  # pyright: ignore[reportMissingImports]
         get_ptxas,
     )
-    from triton.compiler import ASTSource, compile  # pyright: ignore[reportMissingImports]
 
-    kernel: Any = getattr(load_kernels(parse_activation(act), plan), which)
-    options = Tuning().options(len(plan), width)
-    launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
-    constants = {"LAYERS": 49, "SAVE": True, **options}
-    numbers = ("points", "members", "start", "slabs")
-    kinds = dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
-    signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
-    places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
-    # pointers that torch gives are aligned, which decides how loads are made
-    aligned = [["tt.divisibility", 16]]
-    attributes = {(i,): aligned for i, n in enumerate(kernel.arg_names) if signature[n] == "*fp32"}
-    source = ASTSource(fn=kernel, signature=signature, constexprs=places, attrs=attributes)
-    made = compile(source, target=GPUTarget("cuda", arch, 32), options=launch)
+    made, launch = compile_kernel(parse_activation(act), plan, width, which, LAYERS, arch)
     ptx = made.asm["ptx"]
     name = f"sm_{arch}a" if arch == 90 else f"sm_{arch}"
     with tempfile.TemporaryDirectory() as place:
@@ -117,7 +103,7 @@ def main() -> None:
     for name, plan in PLANS.items():
         for width in (32, 64, 128):
             for which in ("forward", "backward"):
-                r = compile_kernel(plan, width, which, options.act, options.arch)
+                r = report(plan, width, which, options.act, options.arch)
                 cells = (name, width, which, r.warps, r.stages, r.registers,
                          f"{r.stored} + {r.loaded}", f"{r.shared / 1024:.0f}",
                          r.programs(options.arch), r.mma)  # fmt: skip

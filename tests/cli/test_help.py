@@ -7,9 +7,15 @@ import subprocess
 import pytest
 
 from pinnsig.cli import cli as group
-from pinnsig.cli.examples import examples_of
 from pinnsig.run.settings import PRESETS
 from tests.conftest import Cli
+
+
+def examples_of(text: str) -> list[str]:
+    """Return the commands that a help text shows at its start."""
+    block = text.partition("\b\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in block.splitlines()]
+
 
 COMMANDS = {"pinnsig": group, **group.commands}
 EXAMPLES = [(name, line) for name, c in COMMANDS.items() for line in examples_of(c.help or "")]

@@ -10,11 +10,12 @@ import pytest
 
 from pinnsig.activations import join, parse_activation
 from pinnsig.derivatives import Plan
-from pinnsig.derivatives.fused import FusedEngine, Tuning
+from pinnsig.derivatives.fused import FusedEngine
 from pinnsig.derivatives.fused.engine import _triton_refusal
 from pinnsig.derivatives.fused.operation import interpreting
-from pinnsig.derivatives.fused.source import load_kernels, write_source
+from pinnsig.derivatives.fused.source import write_source
 from pinnsig.networks import FFNN
+from tests.derivatives.compiled_kernels import compile_kernel
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 
@@ -47,22 +48,10 @@ def test_kernels_in_the_interpreter():
 )
 def test_kernels_compile_without_a_gpu(wanted, width, acts, which):
     """What the interpreter lets pass, the compiler may not; it needs no device."""
-    from triton.backends.compiler import GPUTarget  # pyright: ignore[reportMissingImports]
-    from triton.compiler import ASTSource, compile  # pyright: ignore[reportMissingImports]
-
     plan = Plan.closing(("x", "t"), wanted)
     activation = join([parse_activation(act) for act in acts])
     assert activation is not None
-    kernel = getattr(load_kernels(activation, plan), which)
-    options = Tuning().options(len(plan), width)
-    launch = {name: options.pop(name) for name in ("num_warps", "num_stages")}
-    constants = {"LAYERS": 3, "SAVE": True, **options}
-    numbers = ("points", "members", "start", "slabs")
-    kinds = dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
-    signature = {name: kinds.get(name, "*fp32") for name in kernel.arg_names}
-    places = {(i,): constants[n] for i, n in enumerate(kernel.arg_names) if n in constants}
-    source = ASTSource(fn=kernel, signature=signature, constexprs=places)
-    compiled = compile(source, target=GPUTarget("cuda", 90, 32), options=launch)
+    compiled, _ = compile_kernel(activation, plan, width, which, layers=3)
     assert "mma" in compiled.asm["ptx"]
     assert compiled.metadata.shared <= 99 * 1024  # what every device since 8.0 has
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import struct
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,8 @@ def test_what_is_refused(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "did you mean wandb?" in said
     with pytest.raises(SettingsError, match="every = 0 must be at least 1"):
         TRACKERS.find("mlflow")(every=0)  # pyright: ignore[reportCallIssue]
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in ("wandb", "mlflow"):
+        monkeypatch.setitem(sys.modules, name, None)
     for name in ("wandb", "mlflow"):
         said = cli("solve", "heat", "--track", name, "--runs", tmp_path).complaint()
         assert f"pip install 'pinnsig[{name}]'" in said

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pinnsig.core.errors import ExportError
-from pinnsig.core.files import write_whole
+from pinnsig.core.files import write_reported
 from pinnsig.core.paths import plain, user_path
 from pinnsig.core.registry import Registry
 from pinnsig.run.export.source import Source
@@ -101,22 +100,6 @@ def write_export(source: Source, path: str | os.PathLike[str], to: str | None = 
     if chosen.is_model:
         source.refuse_points()
     written: list[Path] = []
-    with writing(target):
-        for name, data in chosen.write(source, target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            written.append(write_whole(target.with_name(name), data))
+    for name, data in chosen.write(source, target):
+        written.append(write_reported(target.with_name(name), data, ExportError, folders=True))
     return [*written[-1:], *written[:-1]]
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Say in one line where a file cannot be written.
-
-    Raises:
-        ExportError: it cannot be.
-    """
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise ExportError(f"cannot write {plain(str(path))}: {reason}") from None

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pinnsig.core.errors import ExportError
 from pinnsig.core.extras import require_extra
-from pinnsig.core.files import write_whole
+from pinnsig.core.files import write_reported
 from pinnsig.core.paths import plain
-from pinnsig.run.export.formats import Files, register_format, writing
+from pinnsig.run.export.formats import Files, register_format
 from pinnsig.run.export.source import Source
 from pinnsig.run.point_tables import FILES
 
@@ -49,8 +49,7 @@ def write_table(columns: Mapping[str, NDArray[np.float64]], path: Path) -> Path:
     check_table(path)
     is_text = path.suffix.lower() == ".csv"
     data = csv_bytes(columns) if is_text else parquet_bytes(columns, {})
-    with writing(path):
-        return write_whole(path, data)
+    return write_reported(path, data, ExportError)
 
 
 def csv_bytes(columns: Mapping[str, NDArray[np.float64]]) -> bytes:

@@ -39,10 +39,7 @@ def write_vti(source: Source, path: Path) -> Files:
     def write(part: Sample, moment: float | None = None) -> bytes:
         return document("ImageData", _image(source, part, shown, moment))
 
-    if by_time is None:
-        yield path.name, write(sample)
-    else:
-        yield from series(sample, by_time, path, write)
+    yield from series(sample, by_time, path, write)
 
 
 def _image(source: Source, sample: Sample, shown: list[str], moment: float | None) -> Text:

@@ -102,9 +102,19 @@ def axes_shown(sample: Sample, time: str | None, what: str) -> tuple[list[str], 
 
 
 def series(
-    sample: Sample, time: str, path: Path, write: Callable[[Sample, float], bytes]
+    sample: Sample, time: str | None, path: Path, write: Callable[..., bytes]
 ) -> Iterable[tuple[str, bytes]]:
-    """Give a file for each time, and a .pvd file that names them."""
+    """Give a file for each time, and a .pvd file that names them; one file where time is None.
+
+    Args:
+        sample: on a grid.
+        time: the coordinate that files are apart by.
+        path: that was asked for.
+        write: gives what the file of a sample holds, of one time if it is given that.
+    """
+    if time is None:
+        yield path.name, write(sample)
+        return
     assert sample.axes is not None
     files = []
     digits = max(len(str(len(sample.axes[time]) - 1)), 4)

@@ -51,10 +51,7 @@ def write_vtu(source: Source, path: Path) -> Files:
         shape = [len(axes[name]) for name in shown]
         return document("UnstructuredGrid", _grid(source, part, shown, _cells(shape), fixed))
 
-    if by_time is None:
-        yield path.name, write(sample)
-    else:
-        yield from series(sample, by_time, path, write)
+    yield from series(sample, by_time, path, write)
 
 
 def _cells(shape: list[int]) -> Cells:

@@ -1,6 +1,6 @@
 """Settings of a run: what there is, presets, configuration files."""
 
-from pinnsig.run.settings.command_line import command_line
+from pinnsig.run.settings.command_line import command_line, flags
 from pinnsig.run.settings.files import ADDED, read_config, read_table
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phase_table
 from pinnsig.run.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
@@ -18,6 +18,7 @@ __all__ = [
     "Settings",
     "check_settings",
     "command_line",
+    "flags",
     "hidden_weights",
     "parse_phase",
     "phase_table",

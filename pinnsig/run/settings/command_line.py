@@ -7,10 +7,11 @@ from typing import Any
 
 def command_line(words: Sequence[str], settings: Mapping[str, Any]) -> str:
     """Return a whole command: its words after `pinnsig`, then settings as flags."""
-    return shlex.join(["python", "-m", "pinnsig", *words, *_flags(settings)])
+    return shlex.join(["python", "-m", "pinnsig", *words, *flags(settings)])
 
 
-def _flags(settings: Mapping[str, Any]) -> Iterator[str]:
+def flags(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield settings by name as words of a command."""
     for name, value in settings.items():
         flag = "--phase" if name == "phases" else f"--{name.replace('_', '-')}"
         if isinstance(value, bool):

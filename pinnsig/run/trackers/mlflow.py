@@ -1,11 +1,11 @@
 """MLflow as a callback; needs the extra `pinnsig[mlflow]`."""
 
-import importlib.util
 import math
 from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.extras import require_extra
 from pinnsig.core.json import dumps
 from pinnsig.run.trackers.tracker import Tracker
 
@@ -36,8 +36,7 @@ class MLflow(Tracker):
         every: int = 10,
     ) -> None:
         super().__init__(every)
-        if importlib.util.find_spec("mlflow") is None:
-            raise SettingsError("MLflow is not installed: pip install 'pinnsig[mlflow]'")
+        require_extra("mlflow", "mlflow", "MLflow", SettingsError)
         self.uri, self.experiment, self.group = uri, experiment, group
         self._client: Any = None
         self._run = ""

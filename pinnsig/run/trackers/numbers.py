@@ -3,12 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pinnsig.run.results import SUMMARY
 from pinnsig.training import Record
-
-SUMMARY = (
-    "best_loss", "last_loss", "relative_l2", "max_error", "estimated_error", "seconds",
-    "iterations", "evaluations", "stop",
-)  # fmt: skip
 
 
 def numbers_of(record: Record) -> dict[str, float]:

@@ -1,10 +1,10 @@
 """Weights & Biases as a callback; needs the extra `pinnsig[wandb]`."""
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
+from pinnsig.core.extras import require_extra
 from pinnsig.run.trackers.tracker import Tracker
 
 
@@ -33,8 +33,7 @@ class WandB(Tracker):
         **options: Any,
     ) -> None:
         super().__init__(every)
-        if importlib.util.find_spec("wandb") is None:
-            raise SettingsError("Weights & Biases is not installed: pip install 'pinnsig[wandb]'")
+        require_extra("wandb", "wandb", "Weights & Biases", SettingsError)
         self.given = {"project": project, "group": group, "mode": mode, **options}
         self._run: Any = None
 
