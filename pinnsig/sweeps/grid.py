@@ -4,7 +4,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -92,7 +92,7 @@ class Grid:
             pairs.insert(0, list(zip(*columns, strict=True)))
         found = {}
         for combination in itertools.product(*pairs):
-            member = Member(_nested(itertools.chain(*combination)))
+            member = Member(nested(itertools.chain(*combination)))
             found.setdefault(member.name, member)
         return list(found.values())
 
@@ -200,8 +200,8 @@ def _zipped(values: Mapping[str, list[Any]], zip: bool | Sequence[str]) -> tuple
     return names
 
 
-def _nested(pairs: Any) -> dict[str, Any]:
-    """Settings by name from names and values, `set.nu` into its table."""
+def nested(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return settings by name from names and values, `set.nu` into its table."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         outer, dot, key = name.partition(".")
@@ -209,4 +209,13 @@ def _nested(pairs: Any) -> dict[str, Any]:
             found.setdefault(outer, {})[key] = value
         else:
             found[name] = value
+    return found
+
+
+def flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the entries of tables under names of their own, as `set.nu`."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        entries = value if name in TABLES else {"": value}
+        found |= {f"{name}.{key}" if key else name: one for key, one in entries.items()}
     return found

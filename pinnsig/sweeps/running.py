@@ -5,6 +5,7 @@ from typing import Any
 
 from pinnsig.core.gradients import own_gradients
 from pinnsig.run.callbacks import Callback
+from pinnsig.sweeps.deaths import Deaths
 from pinnsig.sweeps.directory import SweepDirectory
 from pinnsig.sweeps.executors import Executor
 from pinnsig.sweeps.grid import Member
@@ -83,8 +84,7 @@ class _Sweep:
         self.watcher = watcher
         self.table: SweepTable  # as written down last
         self.interrupted = False
-        self.reached: dict[str, int] = {}  # iterations, of runs with a checkpoint
-        self.kills: dict[str, int] = {}  # without getting further
+        self.deaths = Deaths(directory)
         self.busy: dict[str, str] = {}  # reasons of what is left to another process
         self.told: set[str] = set()
 
@@ -100,7 +100,8 @@ class _Sweep:
             workers = self.executor.workers
             self.table = directory.write_results()
             self.watcher.planned(self.table, list(todo), workers)
-            self.reached = {name: directory.reached(name) for name in todo}
+            for name in todo:
+                self.deaths.watch(name)
             while todo and not self.interrupted:
                 again: dict[str, Member] = {}
                 tasks = [make(member) for member in todo.values()]
@@ -146,12 +147,7 @@ class _Sweep:
 
     def _killed(self, event: Ended) -> bool:
         """Count the death of a run's process if it got no further; returns whether to go on."""
-        before, self.reached[event.name] = (
-            self.reached[event.name],
-            self.directory.reached(event.name),
-        )
-        further = self.reached[event.name] > before
-        kills = self.kills[event.name] = 0 if further else self.kills.get(event.name, 0) + 1
+        kills = self.deaths.count(event.name)
         self.directory.killed(event.name, event.reason or "", kills)
         return kills <= self.retry
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsig.run.settings import command_line
+from pinnsig.sweeps.grid import flat, nested
 from pinnsig.tuning.spec import TuningSpec
 
 DONE, PRUNED, FAILED, RUNNING = "done", "pruned", "failed", "running"
@@ -66,16 +67,8 @@ class Tuned:
     @property
     def settings(self) -> dict[str, Any]:
         """All settings of the best trial, as `solve` takes them; of none, those of all trials."""
-        found: dict[str, Any] = {
-            k: dict(v) if isinstance(v, dict) else v for k, v in self.spec.settings.items()
-        }
-        for name, value in self.best.settings.items() if self.best else ():
-            outer, dot, key = name.partition(".")
-            if dot:
-                found.setdefault(outer, {})[key] = value
-            else:
-                found[name] = value
-        return found
+        best = self.best.settings if self.best else {}
+        return nested({**flat(self.spec.settings), **best}.items())
 
     @property
     def command(self) -> str:
