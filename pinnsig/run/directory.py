@@ -244,7 +244,7 @@ class RunDirectory:
                 record = json.loads(line)
             except (ValueError, RecursionError):
                 return
-            if nests_too_deep(record):
+            if not isinstance(record, dict) or nests_too_deep(record):
                 return
             yield record
 

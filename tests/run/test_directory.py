@@ -75,3 +75,9 @@ def test_the_environment_names_versions():
     found = environment()
     assert found["versions"]["torch"] == torch.__version__.partition(" ")[0]
     assert json.loads(dumps(found)) == found
+
+
+def test_a_log_ends_before_a_line_that_is_no_record(tmp_path: Path):
+    lines = ['{"step": 1, "loss": 2.0}', "[1, 2]", '{"step": 2}']
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines))
+    assert list(RunDirectory(tmp_path).metrics()) == [{"step": 1, "loss": 2.0}]
