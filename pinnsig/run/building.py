@@ -33,7 +33,14 @@ from pinnsig.run.networks import (
     signal_depth,
 )
 from pinnsig.run.scaling import Scaling, far_from_order_one, find_scaling
-from pinnsig.run.settings import DENSE_WEIGHTS, PRESETS, GivenSettings, Settings, hidden_weights
+from pinnsig.run.settings import (
+    COUNTS,
+    PRESETS,
+    GivenSettings,
+    Settings,
+    hidden_weights,
+    suited_counts,
+)
 from pinnsig.sampling import Counts, draw_sites
 
 HARD_CHECKS = 64  # points of a group
@@ -173,16 +180,18 @@ def _condition_notices(problem: Problem) -> list[str]:
 
 
 def _dense_notices(settings: Settings) -> tuple[str, ...]:
-    """A line where a preset would polish by self-scaled Broyden, and the network is too large."""
-    usual = PRESETS[settings.preset]
-    weights = hidden_weights(settings.depth, settings.width)
-    replaced = not settings.broyden and settings.lbfgs == usual["lbfgs"] + usual["broyden"]
-    if not (usual["broyden"] and replaced and weights > DENSE_WEIGHTS):
+    """A line where a preset would polish with a matrix that is too large for the network."""
+    usual, weights = PRESETS[settings.preset], hidden_weights(settings.depth, settings.width)
+    suited = suited_counts(usual, weights)
+    left_out = [n for n in COUNTS if usual[n] and not suited[n]]
+    if not left_out or any(getattr(settings, n) != suited[n] for n in COUNTS):
         return ()
+    names = {"lm": "Levenberg-Marquardt", "broyden": "self-scaled Broyden", "lbfgs": "L-BFGS"}
+    instead = next(n for n in ("broyden", "lbfgs") if suited[n])
     return (
-        f"the matrix of self-scaled Broyden would take {in_words(4 * weights**2)} for some "
-        f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
-        "--phase lm:100 where J fits, goes on",
+        f"for some {weights:,} weights the matrix of {names[left_out[0]]} takes "
+        f"{in_words(4 * weights**2)}: {names[instead]} in its place, which goes less far; a "
+        "smaller network, or --phase lm:100 where J fits, goes on",
     )
 
 

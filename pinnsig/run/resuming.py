@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pinnsig.core.errors import SettingsError
-from pinnsig.run.settings import COUNTS, Settings, check_settings, phase_table, resolve
+from pinnsig.run.settings import COUNTS, POLISHING, Settings, check_settings, phase_table, resolve
 
 FREE = frozenset({
     "device", "deterministic", "engine", "log_every", "error_every", "checkpoint_every",
@@ -36,9 +36,9 @@ def changed_settings(
                 f"{name} = {checked[name]} cannot change when a run is resumed: its weights and "
                 f"points were made with {name} = {getattr(settings, name)}; start another run"
             )
-    for number, name in enumerate(COUNTS):
+    for name in COUNTS:
         if name in checked and checked[name] != getattr(settings, name):
-            _check_count(settings, name, checked[name], number, reports)
+            _check_count(settings, name, checked[name], reports)
             found[name] = checked[name]
     if checked.get("phases"):
         own = [phase_table(phase) for phase in resolve(found).phase_list()]
@@ -47,17 +47,21 @@ def changed_settings(
 
 
 def _check_count(
-    settings: Settings, name: str, count: int, number: int, reports: Sequence[Mapping[str, Any]]
+    settings: Settings, name: str, count: int, reports: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Whether the phase that Adam or L-BFGS is may have another number of iterations."""
-    optimizer = {"adam": settings.optimizer, "lbfgs": "lbfgs", "broyden": "ssbroyden"}[name]
+    """Whether the phase of a count may have another number of iterations."""
+    polishing = {of: optimizer for of, (optimizer, _) in POLISHING.items()}
+    optimizer = ({"adam": settings.optimizer, "lbfgs": "lbfgs"} | polishing)[name]
     if settings.phases:
         raise SettingsError(
             f"{name} = {count}: the run has phases of its own; add another one, "
             f"--phase {optimizer}:{count}"
         )
-    done = reports[number]["iterations"] if number < len(reports) else 0
-    if number < len(reports) - 1:
+    present = settings.counted()
+    number = [of for of in COUNTS if of in present or of == name].index(name)
+    begun = reports[number:]  # its phase, if there is one, and those after it
+    done = begun[0]["iterations"] if begun and name in present else 0
+    if len(begun) > (name in present):
         raise SettingsError(
             f"{name} = {count} cannot change: that phase is over, after {done} iterations; add "
             f"another one, --phase {optimizer}:{count}"

@@ -14,9 +14,9 @@ from pinnsig.sweeps.table import DONE
 from pinnsig.training import Trainer
 
 COSTLY = (
-    "problem", "act", "network", "depth", "width", "adam", "lbfgs", "broyden", "phases",
-    "collocation", "initial", "boundary", "dtype", "device", "engine", "preset", "weighting",
-    "max_seconds",
+    "problem", "act", "network", "depth", "width", "adam", "lbfgs", "broyden", "lm",
+    "phases", "collocation", "initial", "boundary", "dtype", "device", "engine", "preset",
+    "weighting", "max_seconds",
 )  # fmt: skip
 """What decides how long a run takes, about."""
 

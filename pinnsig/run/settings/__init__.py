@@ -3,14 +3,27 @@
 from pinnsig.run.settings.command_line import command_line, flags
 from pinnsig.run.settings.files import ADDED, read_config, read_table
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phase_table
-from pinnsig.run.settings.presets import DENSE_WEIGHTS, PAPER_POINTS, PRESETS, PURPOSES, resolve
-from pinnsig.run.settings.run import COUNTS, GivenSettings, Settings, check_settings, hidden_weights
+from pinnsig.run.settings.presets import (
+    PAPER_POINTS,
+    PRESETS,
+    PURPOSES,
+    resolve,
+    suited_counts,
+)
+from pinnsig.run.settings.run import (
+    COUNTS,
+    POLISHING,
+    GivenSettings,
+    Settings,
+    check_settings,
+    hidden_weights,
+)
 
 __all__ = [
     "ADDED",
     "COUNTS",
-    "DENSE_WEIGHTS",
     "PAPER_POINTS",
+    "POLISHING",
     "PRESETS",
     "PURPOSES",
     "GivenSettings",
@@ -25,4 +38,5 @@ __all__ = [
     "read_config",
     "read_table",
     "resolve",
+    "suited_counts",
 ]

@@ -1,6 +1,6 @@
 """Presets, and the settings of a run in full."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pinnsig.activations import build_activation
@@ -8,7 +8,12 @@ from pinnsig.calibration import suited_learning_rate
 from pinnsig.core.devices import choose_device
 from pinnsig.core.errors import SettingsError
 from pinnsig.networks import usual_settings
-from pinnsig.run.settings.run import COUNTS, Settings, check_settings, hidden_weights
+from pinnsig.run.settings.run import (
+    COUNTS,
+    Settings,
+    check_settings,
+    hidden_weights,
+)
 
 PRESETS: dict[str, dict[str, Any]] = {
     # the protocol of the paper's appendix C.4
@@ -19,6 +24,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "adam": 600,
         "lbfgs": 1000,
         "broyden": 0,
+        "lm": 0,
         "collocation": 20_000,
         "initial": 1_000,
         "boundary": 1_000,
@@ -33,6 +39,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "adam": 100,
         "lbfgs": 100,
         "broyden": 4000,
+        "lm": 0,
         "collocation": 2_000,
         "initial": 200,
         "boundary": 200,
@@ -41,12 +48,13 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # as far as the time goes
     "accurate": {
-        "depth": 5,
-        "width": 30,
+        "depth": 3,
+        "width": 20,
         "dtype": "float64",
         "adam": 100,
         "lbfgs": 100,
-        "broyden": 200_000,
+        "broyden": 500,
+        "lm": 100_000,
         "collocation": 4_000,
         "initial": 400,
         "boundary": 400,
@@ -58,8 +66,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "quick"
-DENSE_WEIGHTS = 10_000
-"""Above so many network weights, presets take L-BFGS in the place of self-scaled Broyden."""
+LARGEST = {"lm": (3_000, "broyden"), "broyden": (10_000, "lbfgs")}
+"""Hidden weights above which presets leave a method out, and which one has its iterations then."""
 
 PURPOSES = {
     "paper": "the paper's protocol",
@@ -102,12 +110,10 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     if checked.get("phases"):
         usual |= dict.fromkeys(COUNTS)
     elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
-        usual["broyden"] = 0
+        usual |= {"broyden": 0, "lm": 0}
     usual |= usual_settings(checked.get("network", Settings.network))
     depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
-    large = hidden_weights(depth, width) > DENSE_WEIGHTS
-    if "broyden" not in checked and usual["broyden"] and large:
-        usual |= {"lbfgs": usual["lbfgs"] + usual["broyden"], "broyden": 0}
+    usual = suited_counts(usual, hidden_weights(depth, width), counts)
     name = checked.get("device", Settings.device)
     if name == "mps":  # which has no float64
         usual["dtype"] = "float32"
@@ -117,3 +123,20 @@ def resolve(given: Mapping[str, Any]) -> Settings:
         act, scale = (merged.get(name, getattr(Settings, name)) for name in ("act", "scale"))
         merged["lr"] = suited_learning_rate(build_activation(act, scale))
     return Settings(**merged)
+
+
+def suited_counts(
+    usual: Mapping[str, Any], weights: int, given: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a preset without the methods whose matrices are too large for so many weights.
+
+    Args:
+        usual: the preset.
+        weights: in the hidden layers.
+        given: counts that stay as they are.
+    """
+    found = dict(usual)
+    for name, (most, instead) in LARGEST.items():
+        if found[name] and weights > most and name not in given:
+            found |= {name: 0, instead: found[instead] + found[name]}
+    return found

@@ -31,11 +31,12 @@ from pinnsig.run.settings.optimizers import optimizer_name
 from pinnsig.run.settings.phases import PhaseSettings, parse_phase, phases
 from pinnsig.training.weighting import WEIGHTINGS
 
-COUNTS = ("adam", "lbfgs", "broyden")
+COUNTS = ("adam", "lbfgs", "broyden", "lm")
 """Settings that give numbers of iterations, in the order of their phases."""
 
-REDRAW = 300
-"""Iterations of self-scaled Broyden between one draw of collocation points and the next."""
+POLISHING = {"broyden": ("ssbroyden", 300), "lm": ("lm", 20)}
+"""Counts whose phases are left out at 0: the optimiser, and iterations from one draw of collocation
+points to the next."""
 
 
 def hidden_weights(depth: int, width: int) -> int:
@@ -102,6 +103,11 @@ class GivenSettings:
         integer(0),
         "self-scaled Broyden iterations, after L-BFGS, with points redrawn where the residual is "
         "large  [preset; 0 where adam and lbfgs are given]",
+    )
+    lm: int | None = setting(
+        integer(0),
+        "Levenberg-Marquardt iterations, after Broyden's, with points redrawn likewise  [preset; 0 "
+        "where adam and lbfgs are given]",
     )
     lr: float | None = setting(number(above=0.0), "Adam's learning rate  [1e-4 omega; else 1e-3]")
     phases: list[dict[str, Any]] = setting(
@@ -176,8 +182,8 @@ class GivenSettings:
 class Settings(GivenSettings):
     """All settings of one run, after `resolve`: nothing is left for a preset to decide.
 
-    The device is one that is there. `adam`, `lbfgs` and `broyden` are None where there are phases,
-    `p` and `sigma_b` where the initialiser has its own.
+    The device is one that is there. The counts are None where there are phases, `p` and `sigma_b`
+    where the initialiser has its own.
     """
 
     problem: str = field()
@@ -188,11 +194,16 @@ class Settings(GivenSettings):
     preset: str = field()
 
     def phase_list(self) -> list[PhaseSettings]:
-        """Return the phases: as given, or Adam, L-BFGS and, with a count, self-scaled Broyden."""
-        short = [f"{self.optimizer}:{self.adam}", f"lbfgs:{self.lbfgs}"]
-        if self.broyden:
-            short.append(f"ssbroyden:{self.broyden},points=rad,every={REDRAW}")
-        return [parse_phase(phase) for phase in self.phases or short]
+        """Return the phases: as given, or those of the counts."""
+        return [parse_phase(phase) for phase in self.phases or self.counted().values()]
+
+    def counted(self) -> dict[str, str]:
+        """Return the phases that the counts ask for, as texts, by count."""
+        found = {"adam": f"{self.optimizer}:{self.adam}", "lbfgs": f"lbfgs:{self.lbfgs}"}
+        for name, (optimizer, every) in POLISHING.items():
+            if getattr(self, name):
+                found[name] = f"{optimizer}:{getattr(self, name)},points=rad,every={every}"
+        return found
 
 
 def check_settings(given: Mapping[str, Any], source: str = "") -> dict[str, Any]:
