@@ -127,7 +127,7 @@ def test_flags_take_the_place_of_what_contradicts_them_in_a_file(solve: Cli, cli
     result, told = from_file("--phase", "adam:2", "--phase", "lbfgs:1")
     assert [phase["name"] for phase in result["phases"]] == ["adam", "lbfgs"]
     assert told == [
-        f"notice: --phase takes the place of adam = 3, lbfgs = 3, broyden = 0 in {config}"
+        f"notice: --phase takes the place of adam = 3, lbfgs = 3, broyden = 0, lm = 0 in {config}"
     ]
     phased = Path(result["run"]) / "config.json"
     done = cli("solve", "--config", phased, "--adam=1", "--lbfgs=1", "--no-figures", "--json",

@@ -102,6 +102,13 @@ def test_without_phases_there_are_those_of_the_preset():
     ]  # fmt: skip
 
 
+def test_the_accurate_preset_ends_with_levenberg_marquardt_at_points_drawn_anew():
+    *_, broyden, last = resolve({"problem": "burgers", "preset": "accurate"}).phase_list()
+    assert (broyden.optimizer, last.optimizer, last.points) == ("ssbroyden", "lm", "rad")
+    assert last.every is not None
+    assert last.every < last.iterations
+
+
 def test_an_error_limit_needs_a_solution(runs: Path, tmp_path: Path):
     file = tmp_path / "plain.py"
     file.write_text(

@@ -256,6 +256,17 @@ def test_what_may_not_change_is_refused_and_changes_nothing(runs: Path, change, 
     assert after == before
 
 
+def test_levenberg_marquardt_may_be_added_and_made_longer_but_not_what_came_before(runs: Path):
+    run = pinnsig.solve("burgers", runs=runs, **SMALL, figures=False).path
+    assert pinnsig.resume(run, lm=2, figures=False).phases[-1]["name"] == "lm"
+    assert pinnsig.resume(run, lm=3, figures=False).phases[-1]["iterations"] == 3
+    refused = {"lm": (1, "3 iterations are done"), "broyden": (5, "is over, after 0 iterations"),
+               "lbfgs": (9, "is over, after 3 iterations")}  # fmt: skip
+    for name, (count, words) in refused.items():
+        with pytest.raises(SettingsError, match=words):
+            pinnsig.resume(run, **{name: count})
+
+
 def test_what_is_the_same_is_no_change(runs: Path):
     run = pinnsig.solve("burgers", runs=runs, **SMALL, figures=False).path
     assert pinnsig.resume(run, depth=2, lbfgs=5, log_every=2, figures=False).iterations == 8

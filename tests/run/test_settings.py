@@ -112,6 +112,9 @@ def test_adam_and_lbfgs_together_say_the_training_in_full():
                            ({"adam": 5, "lbfgs": 5}, 0),
                            ({"adam": 5, "lbfgs": 5, "broyden": 7}, 7)):  # fmt: skip
         assert resolve({"problem": "burgers", **given}).broyden == broyden
+    full = {"problem": "burgers", "preset": "accurate", "adam": 5, "lbfgs": 5}
+    assert resolve(full).lm == 0
+    assert resolve({**full, "lm": 7}).lm == 7
 
 
 def test_an_unsuitable_device_is_refused():

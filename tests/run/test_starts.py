@@ -226,3 +226,18 @@ def test_a_preset_takes_lbfgs_where_the_matrix_would_be_too_large():
         assert said.broyden in (0, None)
         assert build(said).notices == ()
     assert resolve({"problem": "heat", "depth": 50, "width": 64, "broyden": 7}).broyden == 7
+
+
+def test_a_preset_takes_broyden_where_levenberg_marquardt_would_be_too_slow():
+    accurate, given = PRESETS["accurate"], {"problem": "heat", "preset": "accurate"}
+    iterations = sum(accurate[name] for name in ("broyden", "lm"))
+    medium = resolve({**given, "depth": 5, "width": 30})
+    assert (medium.lbfgs, medium.broyden, medium.lm) == (accurate["lbfgs"], iterations, 0)
+    (notice,) = build(medium).notices
+    assert "Levenberg-Marquardt" in notice
+    assert "self-scaled Broyden in its place" in notice
+    large = resolve({**given, "depth": 50, "width": 64})
+    assert (large.lbfgs, large.broyden, large.lm) == (accurate["lbfgs"] + iterations, 0, 0)
+    (notice,) = build(large).notices
+    assert "L-BFGS in its place" in notice
+    assert resolve({**given, "depth": 5, "width": 30, "lm": 7}).lm == 7
