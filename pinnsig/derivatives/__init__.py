@@ -3,16 +3,13 @@
 from pinnsig.derivatives.engine import (
     ENGINES,
     Engine,
-    Features,
     ForwardPass,
     choose_engine,
-    column_jets,
-    coordinate_jets,
-    input_partials,
     output_jets,
     register_engine,
     symbol_jets,
 )
+from pinnsig.derivatives.inputs import Features, column_jets, coordinate_jets, input_partials
 from pinnsig.derivatives.jet import Jet
 from pinnsig.derivatives.plan import Plan, parse_partial, partial_name
 from pinnsig.derivatives.symbols import Symbol, Trace

@@ -1,24 +1,22 @@
 """What a derivative engine is: it carries a plan's partials through a network."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from pinnsig.core.errors import DerivativeError, SettingsError
 from pinnsig.core.registry import Registry, unknown
-from pinnsig.core.types import Column, Inputs, InputTable, MemberFlats, Points, Table
+from pinnsig.core.types import InputTable, MemberFlats, Points, Table
+from pinnsig.derivatives.inputs import Features
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.derivatives.symbols import Symbol, Trace
 from pinnsig.derivatives.tape import Tape
 from pinnsig.networks import Stack
-
-Features = Callable[[Mapping[str, Any]], Sequence[Any]]
-"""Maps coordinates by name, tensors or jets, to the network's inputs, each a column."""
 
 
 class ForwardPass:
@@ -163,34 +161,6 @@ class Engine(ABC):
         """Why it cannot carry a plan (or any) through this network; None if it can."""
 
 
-def coordinate_jets(coordinates: tuple[str, ...], points: Points) -> dict[str, Jet]:
-    """Return the coordinates at points as jets.
-
-    Each is a copy, made when it is read: what a problem's code does to it leaves the points alone.
-    """
-    return _jets_of(coordinates, points.unbind(1), Tensor.clone)
-
-
-def column_jets(coordinates: tuple[str, ...], columns: Sequence[Column]) -> dict[str, Jet]:
-    """The same from a column for each, not copied."""
-    return _jets_of(coordinates, columns, lambda column: column)
-
-
-def _jets_of(
-    coordinates: tuple[str, ...], columns: Sequence[Tensor], read: Callable[[Tensor], Tensor]
-) -> dict[str, Jet]:
-    jets: dict[str, Jet] = {}
-    for axis, (name, values) in enumerate(zip(coordinates, columns, strict=True)):
-
-        def part(alpha: Alpha, axis: int = axis, values: Tensor = values) -> Part:
-            if not any(alpha):
-                return read(values)
-            return 1.0 if sum(alpha) == 1 and alpha[axis] == 1 else None
-
-        jets[name] = Jet(coordinates, part, values)
-    return jets
-
-
 def output_jets(table: Table, plan: Plan) -> list[Jet]:
     """Return one jet for each network output."""
     # taken apart at once, so that the way back puts their gradients together at once
@@ -253,26 +223,3 @@ def choose_engine(
             return engine
         reasons.append(f"engine {engine.name} cannot be used: {reason}")
     raise SettingsError("; ".join(reasons))
-
-
-def stack_partials(jets: Sequence[Jet], plan: Plan) -> InputTable:
-    """Return the plan's partials of several jets, such as a network's inputs."""
-    like = jets[0].like
-    stack = like.new_zeros(len(plan), like.shape[0], len(jets))  # `len` would fix a traced size
-    for j, jet in enumerate(jets):
-        for k, alpha in enumerate(plan.alphas):
-            part = jet.part(alpha)
-            if part is not None:
-                stack[k, :, j] = cast(Tensor | float, part)
-    return stack
-
-
-def input_partials(features: Features | None, points: Points, plan: Plan) -> InputTable:
-    """Return the partials of the network's inputs at points."""
-    jets = coordinate_jets(plan.coordinates, points)
-    return stack_partials(list(features(jets) if features else jets.values()), plan)
-
-
-def stack_inputs(columns: Sequence[Column]) -> Inputs:
-    """Return columns as one matrix."""
-    return torch.stack(list(columns), dim=1)

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from pinnsig.core.types import Column, PartialColumns, Points, Table
-from pinnsig.derivatives.engine import Engine, Features, register_engine, stack_inputs
+from pinnsig.derivatives.engine import Engine, register_engine
+from pinnsig.derivatives.inputs import Features, stack_inputs
 from pinnsig.derivatives.plan import Alpha, Plan
 
 

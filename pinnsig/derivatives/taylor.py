@@ -16,13 +16,8 @@ from pinnsig.derivatives.compiled import (
     find_library,
     find_operations,
 )
-from pinnsig.derivatives.engine import (
-    Engine,
-    Features,
-    ForwardPass,
-    input_partials,
-    register_engine,
-)
+from pinnsig.derivatives.engine import Engine, ForwardPass, register_engine
+from pinnsig.derivatives.inputs import Features, input_partials
 from pinnsig.derivatives.kernels import LayerKernel
 from pinnsig.derivatives.operation_tape import ComputedTape, OperationTape
 from pinnsig.derivatives.plan import Plan

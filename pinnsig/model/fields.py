@@ -11,11 +11,17 @@ from torch import nn
 
 from pinnsig.core.errors import PinnsigError, ProblemError, one_line
 from pinnsig.core.types import Inputs, Points, Table
-from pinnsig.derivatives.engine import Engine, Features, coordinate_jets, output_jets, stack_inputs
+from pinnsig.derivatives.engine import Engine, output_jets
+from pinnsig.derivatives.inputs import (
+    Features,
+    ScaledCoordinates,
+    coordinate_jets,
+    stack_inputs,
+)
 from pinnsig.derivatives.jet import Jet, Part
 from pinnsig.derivatives.plan import Alpha, Plan
 from pinnsig.problem import Domain, Problem, hard_features, hard_fields
-from pinnsig.problem.hard import scaled
+from pinnsig.problem.hard import unit_map
 
 Fields = Mapping[str, Jet]
 Expression = Callable[[Fields, Fields], Any]
@@ -116,9 +122,9 @@ def _own_features(problem: Problem) -> Features | None:
     return features
 
 
-def _scaled(domain: Domain, names: tuple[str, ...]) -> Features:
+def _scaled(domain: Domain, names: tuple[str, ...]) -> ScaledCoordinates:
     """Coordinates on [-1, 1]."""
-    return lambda at: [scaled(domain, name, at[name]) for name in names]
+    return ScaledCoordinates({name: unit_map(domain, name) for name in names})
 
 
 def input_count(problem: Problem) -> int:

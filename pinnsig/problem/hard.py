@@ -90,15 +90,18 @@ def hard_features(
         if name in periodic:
             turn = 2 * math.pi * _share(domain, name, at)
             found += [turn.sin(), turn.cos()]
+        elif is_scaled:
+            middle, factor = unit_map(domain, name)
+            found.append((at[name] - middle) * factor)
         else:
-            found.append(scaled(domain, name, at[name]) if is_scaled else at[name])
+            found.append(at[name])
     return found
 
 
-def scaled(domain: Domain, name: str, values: Any) -> Any:
-    """Return a coordinate's values on [-1, 1]."""
+def unit_map(domain: Domain, name: str) -> tuple[float, float]:
+    """Return middle and factor with (values - middle) * factor on [-1, 1], for a coordinate."""
     low, high = domain.interval(name)
-    return (values - 0.5 * (low + high)) * (2 / (high - low))
+    return 0.5 * (low + high), 2 / (high - low)
 
 
 def _field(domain: Domain, pieces: list[Piece], n: Any, at: At) -> Any:

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import TypeCheckError
 from torch import nn
 
-from pinnsig.derivatives.engine import coordinate_jets
+from pinnsig.derivatives.inputs import coordinate_jets
 from pinnsig.model import Model
 from pinnsig.model.evaluation import compare
 from pinnsig.objective import Objective, Weights

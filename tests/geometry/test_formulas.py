@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.derivatives.engine import coordinate_jets
+from pinnsig.derivatives.inputs import coordinate_jets
 from pinnsig.geometry import Box, Disc, Domain, Interval, Polygon
 from pinnsig.geometry.parts import Flat
 from tests.geometry.shapes import ALL, L_SHAPE, SQUARE, drawer

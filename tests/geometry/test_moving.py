@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pinnsig.core.errors import ProblemError
-from pinnsig.derivatives.engine import coordinate_jets
+from pinnsig.derivatives.inputs import coordinate_jets
 from pinnsig.geometry import Box, Cylinder, Disc, Domain, Face, Interval, NamedPart
 from tests.geometry.shapes import drawer
 

@@ -11,14 +11,9 @@ from torch.nn.functional import pad
 
 from pinnsig.activations import Activation
 from pinnsig.core.errors import DerivativeError
-from pinnsig.derivatives.engine import (
-    Engine,
-    Features,
-    ForwardPass,
-    input_partials,
-    register_engine,
-)
+from pinnsig.derivatives.engine import Engine, ForwardPass, register_engine
 from pinnsig.derivatives.fused.operation import Tuning, Work, interpreting, propagate
+from pinnsig.derivatives.inputs import Features, input_partials
 from pinnsig.derivatives.plan import Plan
 from pinnsig.networks import FFNN, Stack
 

@@ -7,7 +7,7 @@ from torch.func import functional_call, vmap
 from pinnsig.core.errors import DerivativeError, whole_message
 from pinnsig.core.types import Inputs, Jacobian, Points, Table
 from pinnsig.derivatives import Plan
-from pinnsig.derivatives.engine import Features
+from pinnsig.derivatives.inputs import Features
 from pinnsig.derivatives.nested import NestedEngine
 
 

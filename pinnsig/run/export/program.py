@@ -15,7 +15,7 @@ from torch.export import Dim, ExportedProgram
 from pinnsig.core.errors import ExportError, PinnsigError, one_line
 from pinnsig.core.names import parse_quantity
 from pinnsig.core.types import Column
-from pinnsig.derivatives.engine import input_partials
+from pinnsig.derivatives.inputs import input_partials
 from pinnsig.derivatives.operation_tape import OperationTape
 from pinnsig.model import Model, SlabModel
 from pinnsig.model.fields import Fields, features_of, fields_from, network_inputs, trace_partials
