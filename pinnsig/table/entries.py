@@ -67,7 +67,7 @@ ENTRIES: dict[str, Entry] = {
         Published(2.0e-9, "SPRING (Jnini, Kiyani and others 2026)", "periodic in x and y")
     ),
     "inverse-burgers": Entry(Published(8.5e-4, RAISSI, "newer methods do not state theirs")),
-    "kdv": Entry(Published(8.2e-11, DSGNAR)),
+    "kdv": Entry(Published(8.2e-11, DSGNAR), {"slabs": 3}),
     "kdv-soliton": Entry(Published(2.2e-6, VRBA, "a longer domain and time")),
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
     "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
@@ -83,7 +83,9 @@ ENTRIES: dict[str, Entry] = {
         )
     ),
     "schrodinger": Entry(Published(2.0e-3, RAISSI, "error of |h|")),
-    "wave": Entry(Published(1.2e-15, DSGNAR)),
+    "wave": Entry(
+        Published(1.2e-15, DSGNAR), {"network": "siren:omega_0=5", "depth": 2, "width": 30}
+    ),
 }
 
 

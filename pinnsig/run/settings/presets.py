@@ -48,7 +48,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     # as far as the time goes
     "accurate": {
-        "depth": 3,
+        "depth": 4,
         "width": 20,
         "dtype": "float64",
         "adam": 100,
