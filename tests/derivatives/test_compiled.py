@@ -102,6 +102,45 @@ def test_passes_are_as_exact_as_torchs(plan, act, dtype):
         assert error <= 2 * allowed + (2**15 if net.activation.singular else 128) * unit
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    inputs=st.integers(8, 19),
+    depth=st.integers(1, 3),
+    width=st.sampled_from([1, 7, 16, 21]),
+    stride=st.sampled_from([1, 2]),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+    data=st.data(),
+)
+def test_zeros_among_many_inputs_are_skipped_and_nothing_else(
+    inputs, depth, width, stride, dtype, data
+):
+    plan = PLANS["burgers"]
+    ends = st.integers(0, inputs)
+    z = normals(len(plan), 38, inputs)
+    for k in range(len(plan)):
+        low, high = data.draw(ends), data.draw(ends)  # of what is not zero; nothing if crossed
+        z[k, :, :low] = z[k, :, high:] = 0.0
+    net = network(depth, width, "tanh", 2, inputs)
+    cotangent = normals(len(plan), 38, 2, seed=1)
+    kernel = LayerKernel(net.activation, plan)
+
+    def run(dtype, make):
+        weights = [w.detach().to(dtype) for w in net.weights]
+        made = make(z.to(dtype), weights)
+        flat = torch.zeros(sum(w.numel() for w in weights), dtype=dtype)
+        rows = torch.full((38 // stride, len(flat)), 7.0, dtype=dtype)
+        table, below = made.forward(), made.add_gradient(cotangent.to(dtype), flat, True)
+        made.write_rows(cotangent.to(dtype), stride, rows)
+        return table, flat, below, rows
+
+    exact = run(torch.float64, lambda z, w: LayerTape(z, w, kernel, True))
+    mine = run(dtype, lambda z, w: make_tape(net.activation, plan, z, w))
+    for a, reference in zip(mine, exact, strict=True):
+        assert (a - reference).abs().max() <= 1e3 * torch.finfo(dtype).eps * (
+            1 + reference.abs().max()
+        )
+
+
 def through_one_unit(act, x, dtype):
     """f and f' at every x: a network of one unit whose weights are one."""
     plan = Plan.closing(("x",), [(1,)])

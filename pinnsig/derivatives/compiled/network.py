@@ -43,19 +43,59 @@ long worked(const Shape *s) {
 
 """
 
+SPARSE_INPUTS = 8
+"""Inputs from which on it pays to look for those that a partial is not zero in."""
+
+_SUPPORTS = """
+/* The inputs that a partial is not zero in are among low, ..., high - 1: for a coordinate's own
+   first one of many. Only zeros are skipped, so that sums are the same bit for bit. */
+typedef struct { long low, high; } Support;
+static int sparse(const Shape *s) { return s->inputs >= SPARSE; }
+static void find_supports(const Shape *s, const T *entry, Support *found) {
+    for (long k = 0; k < s->partials; k++) found[k].low = s->inputs, found[k].high = 0;
+    for (long j = 0; j < s->inputs; j++)
+        for (long k = 0; k < s->partials; k++, entry += s->tile) {
+            int any = 0;
+            for (long p = 0; p < s->tile; p++) any |= entry[p] != 0;
+            if (!any) continue;
+            if (found[k].low > j) found[k].low = j;
+            found[k].high = j + 1;
+        }
+}
+/* the first layer's product */
+static void enter(const Shape *s, long out, const Support *found, const T *weight, const T *entry,
+    T *h) {
+    long columns = columns_of(s);
+    for (long k = 0; k < s->partials; k++, entry += s->tile, h += s->tile) {
+        long low = found[k].low, depth = found[k].high - low;
+        if (depth > 0)
+            product(out, s->tile, depth, weight + low, s->inputs, 1, entry + low * columns, columns,
+                h, columns, 0, NULL);
+        else
+            for (long a = 0; a < out; a++)
+                for (long p = 0; p < s->tile; p++) h[a * columns + p] = 0;
+    }
+}
+"""
+
 _FORWARD = """
 /* `out` has shape (K, points, outputs); `states` takes what the way back needs, or is null */
 void forward(const Shape *s, Activate *activate, const T *const *weights, const T *inputs, T *work,
     T *states, T *out) {
     long last = s->hidden, columns = columns_of(s), stack = s->width * columns;
     T *z = work, *spare = z + stack, *entry = spare + stack, *result = entry + s->inputs * columns;
+    Support found[s->partials];
     for (long t = 0; t < tiles_of(s); t++) {
         gather(s, t * s->tile, s->inputs, inputs, entry);
+        if (sparse(s)) find_supports(s, entry, found);
         for (long l = 0; l <= last; l++) {
             long in = size_in(s, l), out_size = size_out(s, l);
             T *h = l == last ? result : states ? states + (t * last + l) * stack : spare;
-            product(out_size, columns, in, weights[2 * l], in, 1, l ? z : entry, columns, h,
-                columns, 0, states && l < last ? h + stack : NULL);
+            if (!l && sparse(s))
+                enter(s, out_size, found, weights[0], entry, h);
+            else
+                product(out_size, columns, in, weights[2 * l], in, 1, l ? z : entry, columns, h,
+                    columns, 0, states && l < last ? h + stack : NULL);
             if (l < last) activate(out_size, weights[2 * l + 1], h, z);
         }
         scatter(s, t * s->tile, s->outputs, result, weights[2 * last + 1], out);
@@ -64,24 +104,44 @@ void forward(const Shape *s, Activate *activate, const T *const *weights, const 
 """
 
 _BACKWARD = """
+/* columns, whole vectors, of z turned that hold a partial's inputs */
+static Support vectors_of(Support found) {
+    if (found.low >= found.high) return (Support){0, 0};
+    return (Support){found.low / LANES * LANES, padded(found.high)};
+}
 /* sums over a tile: the weights' gradient, from the rows of g and of z turned, and the bias's */
-static void add_sums(const Shape *s, long in, long out, const T *g, const T *turned, T *sums) {
+static void add_sums(const Shape *s, long in, long out, const Support *found, const T *g,
+    const T *turned, T *sums) {
     long row = padded(in), columns = columns_of(s);
-    product(out, row, columns, g, columns, 1, turned, row, sums, row, 1, NULL);
+    if (!found) product(out, row, columns, g, columns, 1, turned, row, sums, row, 1, NULL);
+    for (long k = 0; found && k < s->partials; k++) {
+        Support v = vectors_of(found[k]);
+        product(out, v.high - v.low, s->tile, g + k * s->tile, columns, 1,
+            turned + k * s->tile * row + v.low, row, sums + v.low, row, 1, NULL);
+    }
     sums += out * row;
     for (long a = 0; a < out; a++)
         for (long p = 0; p < s->tile; p++) sums[a * s->tile + p] += g[a * columns + p];
 }
 /* the same point by point: sum over k of g_k (x) z_k, `stride` points to a row of a Jacobian */
-static void write_rows(const Shape *s, long first, long in, long out, const T *g, const T *turned,
-    T *block, T *jacobian, long stride, long length) {
+static void write_rows(const Shape *s, long first, long in, long out, const Support *found,
+    const T *g, const T *turned, T *block, T *jacobian, long stride, long length) {
     long row = padded(in), columns = columns_of(s);
     long count = s->points - first < s->tile ? s->points - first : s->tile;
     for (long p = 0; p < count; p++) {
         int add = (first + p) % stride != 0;
         T *to = jacobian + (first + p) / stride * length, *into = in == row ? to : block;
-        product(out, row, s->partials, g + p, columns, s->tile, turned + p * row, s->tile * row,
-            into, row, in == row && add, NULL);
+        int onto = in == row && add;
+        if (!found)
+            product(out, row, s->partials, g + p, columns, s->tile, turned + p * row,
+                s->tile * row, into, row, onto, NULL);
+        else if (!onto)
+            for (long j = 0; j < out * row; j++) into[j] = 0;
+        for (long k = 0; found && k < s->partials; k++) {
+            Support v = vectors_of(found[k]);
+            product(out, v.high - v.low, 1, g + k * s->tile + p, columns, 1,
+                turned + (k * s->tile + p) * row + v.low, row, into + v.low, row, 1, NULL);
+        }
         if (in != row)
             for (long a = 0; a < out; a++)
                 for (long b = 0; b < in; b++)
@@ -119,6 +179,7 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
     T *sums = exit + s->outputs * columns;
     sums += (8 - (sums - work) % 8) % 8;
     double *wide = (double *)(sums + (total + 7) / 8 * 8);
+    Support found[s->partials];
     for (long j = 0; !stride && j < total; j++) sums[j] = 0, wide[j] = 0;
     for (T *j = z; j < exit; j++) *j = 0;  /* rows beyond the last unit stay zero */
     for (long t = 0; t < tiles_of(s); t++) {
@@ -126,6 +187,7 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
         const T *g = exit;
         gather(s, first, s->outputs, cotangent, exit);
         gather(s, first, s->inputs, inputs, entry);
+        if (sparse(s)) find_supports(s, entry, found);
         transpose(i, columns, entry, entry_turned);
         for (long l = last; l >= 0; l--) {
             long in = size_in(s, l), out = size_out(s, l);
@@ -136,10 +198,12 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
                 product(in, columns, out, weights[2 * l], 1, in, g, columns, next, columns, 0, h);
             if (l) activate_back(in, h, next, z), transpose(w, columns, z, z_turned);
             const T *turned = l ? z_turned : entry_turned;
+            const Support *among = !l && sparse(s) ? found : NULL;
             if (stride)
-                write_rows(s, first, in, out, g, turned, sums, gradient + column, stride, length);
+                write_rows(s, first, in, out, among, g, turned, sums, gradient + column, stride,
+                    length);
             else
-                add_sums(s, in, out, g, turned, sums + place);
+                add_sums(s, in, out, among, g, turned, sums + place);
             g = next;
         }
         if (below) scatter(s, first, s->inputs, leaving, NULL, below);
@@ -154,6 +218,6 @@ void backward(const Shape *s, ActivateBack *activate_back, const T *const *weigh
 
 def write_network(scalar: str) -> str:
     """The functions `forward`, `backward`, `kept` and `worked`, for `float` or `double`."""
-    head = f"#include <stddef.h>\ntypedef {scalar} T;"
+    head = f"#include <stddef.h>\n#define SPARSE {SPARSE_INPUTS}\ntypedef {scalar} T;"
     products = write_products({"float": 4, "double": 8}[scalar])
-    return "\n".join([head, products, _SHAPE, TILES, _SIZES, _FORWARD, _BACKWARD])
+    return "\n".join([head, products, _SHAPE, TILES, _SIZES, _SUPPORTS, _FORWARD, _BACKWARD])
