@@ -241,3 +241,5 @@ def test_a_preset_takes_broyden_where_levenberg_marquardt_would_be_too_slow():
     (notice,) = build(large).notices
     assert "L-BFGS in its place" in notice
     assert resolve({**given, "depth": 5, "width": 30, "lm": 7}).lm == 7
+    polished = resolve({**given, "depth": 5, "width": 30, "broyden": 20})  # by no more than that
+    assert (polished.lbfgs, polished.broyden, polished.lm) == (100_100, 20, 0)

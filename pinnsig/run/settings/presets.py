@@ -66,8 +66,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "quick"
-LARGEST = {"lm": (3_000, "broyden"), "broyden": (10_000, "lbfgs")}
-"""Hidden weights above which presets leave a method out, and which one has its iterations then."""
+LARGEST = {"lm": 3_000, "broyden": 10_000}
+"""Hidden weights above which presets leave a method out, whose iterations an earlier one has."""
 
 PURPOSES = {
     "paper": "the paper's protocol",
@@ -136,7 +136,9 @@ def suited_counts(
         given: counts that stay as they are.
     """
     found = dict(usual)
-    for name, (most, instead) in LARGEST.items():
+    for name, most in LARGEST.items():
         if found[name] and weights > most and name not in given:
+            earlier = COUNTS[1 : COUNTS.index(name)]
+            instead = next((n for n in reversed(earlier) if n not in given), earlier[-1])
             found |= {name: 0, instead: found[instead] + found[name]}
     return found
