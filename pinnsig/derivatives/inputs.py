@@ -61,15 +61,16 @@ class ScaledCoordinates:
 
     def partials(self, points: Points, plan: Plan) -> InputTable:
         """Return the same as `stack_partials` of the inputs' jets."""
-        names, (middles, factors) = list(self.maps), zip(*self.maps.values(), strict=True)
-        stack = points.new_zeros(len(plan), points.shape[0], len(names))
-        columns = [plan.coordinates.index(name) for name in names]
-        stack[0] = (points[:, columns] - points.new_tensor(middles)) * points.new_tensor(factors)
-        places = {column: j for j, column in enumerate(columns)}
-        for k, alpha in enumerate(plan.alphas):
-            if sum(alpha) == 1 and alpha.index(1) in places:
-                j = places[alpha.index(1)]
-                stack[k, :, j] = factors[j]
+        columns = [plan.coordinates.index(name) for name in self.maps]
+        stack = points.new_zeros(len(plan), points.shape[0], len(columns))
+        # numbers one by one: a graph that is recorded on a GPU takes no tensors from the host
+        firsts = {alpha.index(1): k for k, alpha in enumerate(plan.alphas) if sum(alpha) == 1}
+        for j, (column, (middle, factor)) in enumerate(
+            zip(columns, self.maps.values(), strict=True)
+        ):
+            stack[0, :, j] = (points[:, column] - middle) * factor
+            if column in firsts:
+                stack[firsts[column], :, j] = factor
         return stack
 
 
