@@ -20,6 +20,9 @@ RAISSI = "Raissi, Perdikaris and Karniadakis (2019)"
 PADDLE = "PaddleScience's documentation"
 QUOTED = "as others quote it"
 
+SINES = {"network": "siren:omega_0=5", "depth": 2, "width": 30}
+"""For solutions that are smooth and wavy: a small SIREN."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -72,8 +75,8 @@ ENTRIES: dict[str, Entry] = {
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
     "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
     "poisson-100d": Entry(Published(3.6e-3, f"SPRING, by the authors of {ENGD_W}")),
-    "poisson-10d": Entry(Published(6e-12, DSGNAR, "1.2e-5 with a plain network")),
-    "poisson-5d": Entry(Published(3e-16, DSGNAR, "2.6e-7 with a plain network")),
+    "poisson-10d": Entry(Published(6e-12, DSGNAR, "1.2e-5 with a plain network"), SINES),
+    "poisson-5d": Entry(Published(3e-16, DSGNAR, "2.6e-7 with a plain network"), SINES),
     "reaction": Entry(Published(2.9e-5, DOUBLE, f"{QUOTED}, with a periodic end")),
     "reaction-diffusion": Entry(
         Published(
@@ -83,9 +86,9 @@ ENTRIES: dict[str, Entry] = {
         )
     ),
     "schrodinger": Entry(Published(2.0e-3, RAISSI, "error of |h|")),
-    "wave": Entry(
-        Published(1.2e-15, DSGNAR), {"network": "siren:omega_0=5", "depth": 2, "width": 30}
-    ),
+    "stokes": Entry(settings=SINES),
+    "taylor-green": Entry(settings=SINES),
+    "wave": Entry(Published(1.2e-15, DSGNAR), SINES),
 }
 
 
