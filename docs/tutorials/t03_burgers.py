@@ -54,4 +54,4 @@ plt.show()
 
 # %%
 # With all of its 4,200 iterations (half a minute on two quiet cores) the error is 9e-6; with
-# ``--preset accurate``, 1.5e-7 after 300 s.
+# ``--preset accurate``, some 4e-7 after 240 s.
