@@ -75,7 +75,10 @@ ENTRIES: dict[str, Entry] = {
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
     "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
     "poisson-100d": Entry(Published(3.6e-3, f"SPRING, by the authors of {ENGD_W}")),
-    "poisson-10d": Entry(Published(6e-12, DSGNAR, "1.2e-5 with a plain network"), SINES),
+    "poisson-10d": Entry(
+        Published(6e-12, DSGNAR, "1.2e-5 with a plain network"),
+        {**SINES, "collocation": 2000, "boundary": 3000},
+    ),
     "poisson-5d": Entry(Published(3e-16, DSGNAR, "2.6e-7 with a plain network"), SINES),
     "reaction": Entry(Published(2.9e-5, DOUBLE, f"{QUOTED}, with a periodic end")),
     "reaction-diffusion": Entry(
