@@ -93,7 +93,6 @@ ENTRIES: dict[str, Entry] = {
     ),
     "schrodinger": Entry(Published(2.0e-3, RAISSI, "error of |h|")),
     "stokes": Entry(settings=SINES),
-    "taylor-green": Entry(settings=SINES),
     "wave": Entry(Published(1.2e-15, DSGNAR), SINES),
 }
 
