@@ -186,12 +186,15 @@ def _dense_notices(settings: Settings) -> tuple[str, ...]:
     left_out = [n for n in COUNTS if usual[n] and not suited[n]]
     if not left_out or any(getattr(settings, n) != suited[n] for n in COUNTS):
         return ()
-    names = {"lm": "Levenberg-Marquardt", "broyden": "self-scaled Broyden", "lbfgs": "L-BFGS"}
-    instead = next(n for n in ("broyden", "lbfgs") if suited[n])
+    if "broyden" not in left_out:
+        return (
+            f"a step of Levenberg-Marquardt is slow with some {weights:,} weights: self-scaled "
+            "Broyden in its place, which goes less far; a smaller network, or --lm N, goes on",
+        )
     return (
-        f"for some {weights:,} weights the matrix of {names[left_out[0]]} takes "
-        f"{in_words(4 * weights**2)}: {names[instead]} in its place, which goes less far; a "
-        "smaller network, or --phase lm:100 where J fits, goes on",
+        f"the matrix of self-scaled Broyden would take {in_words(4 * weights**2)} for some "
+        f"{weights:,} weights: L-BFGS in its place, which goes less far; a smaller network, or "
+        "--phase lm:100 where J fits, goes on",
     )
 
 
