@@ -130,6 +130,7 @@ def test_zeros_among_many_inputs_are_skipped_and_nothing_else(
         flat = torch.zeros(sum(w.numel() for w in weights), dtype=dtype)
         rows = torch.full((38 // stride, len(flat)), 7.0, dtype=dtype)
         table, below = made.forward(), made.add_gradient(cotangent.to(dtype), flat, True)
+        assert below is not None
         made.write_rows(cotangent.to(dtype), stride, rows)
         return table, flat, below, rows
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -260,11 +261,14 @@ def test_levenberg_marquardt_may_be_added_and_made_longer_but_not_what_came_befo
     run = pinnsig.solve("burgers", runs=runs, **SMALL, figures=False).path
     assert pinnsig.resume(run, lm=2, figures=False).phases[-1]["name"] == "lm"
     assert pinnsig.resume(run, lm=3, figures=False).phases[-1]["iterations"] == 3
-    refused = {"lm": (1, "3 iterations are done"), "broyden": (5, "is over, after 0 iterations"),
-               "lbfgs": (9, "is over, after 3 iterations")}  # fmt: skip
-    for name, (count, words) in refused.items():
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"lm": 1}, "lm = 1 cannot be: 3 iterations are done"),
+        ({"broyden": 5}, "broyden = 5 cannot change: that phase is over, after 0 iterations"),
+        ({"lbfgs": 9}, "lbfgs = 9 cannot change: that phase is over, after 3 iterations"),
+    ]
+    for change, words in refused:
         with pytest.raises(SettingsError, match=words):
-            pinnsig.resume(run, **{name: count})
+            pinnsig.resume(run, **change)
 
 
 def test_what_is_the_same_is_no_change(runs: Path):
