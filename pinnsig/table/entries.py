@@ -1,8 +1,8 @@
 """What is known of each problem beforehand: the best published error, and settings that it needs.
 
 A problem without an entry runs, too. Errors are relative L2 errors of neural solvers as their
-authors state them (those of DSGNAR, KIYANI and DOUBLE as others quote them), on whatever machine and in whatever time;
-`other` says how a setting differs from ours, and such an error is never said to be beaten.
+authors state them (those of DSGNAR, KIYANI and DOUBLE as others quote them), on whatever machine
+and in whatever time; `other` says how a setting differs from ours, and such an error is never said to be beaten.
 """
 
 from collections.abc import Mapping
