@@ -2,7 +2,8 @@
 
 A problem without an entry runs, too. Errors are relative L2 errors of neural solvers as their
 authors state them (those of DSGNAR, KIYANI and DOUBLE as others quote them), on whatever machine
-and in whatever time; `other` says how a setting differs from ours, and such an error is never said to be beaten.
+and in whatever time; `other` says how a setting differs from ours, and such an error is never said
+to be beaten.
 """
 
 from collections.abc import Mapping
