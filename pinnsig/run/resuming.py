@@ -50,8 +50,7 @@ def _check_count(
     settings: Settings, name: str, count: int, reports: Sequence[Mapping[str, Any]]
 ) -> None:
     """Whether the phase of a count may have another number of iterations."""
-    polishing = {of: optimizer for of, (optimizer, _) in POLISHING.items()}
-    optimizer = ({"adam": settings.optimizer, "lbfgs": "lbfgs"} | polishing)[name]
+    optimizer = settings.optimizer if name == "adam" else POLISHING.get(name, (name,))[0]
     if settings.phases:
         raise SettingsError(
             f"{name} = {count}: the run has phases of its own; add another one, "

@@ -10,6 +10,7 @@ from pinnsig.core.errors import SettingsError
 from pinnsig.networks import usual_settings
 from pinnsig.run.settings.run import (
     COUNTS,
+    POLISHING,
     Settings,
     check_settings,
     hidden_weights,
@@ -110,7 +111,7 @@ def resolve(given: Mapping[str, Any]) -> Settings:
     if checked.get("phases"):
         usual |= dict.fromkeys(COUNTS)
     elif {"adam", "lbfgs"} <= set(counts):  # the training is said in full
-        usual |= {"broyden": 0, "lm": 0}
+        usual |= dict.fromkeys(POLISHING, 0)
     usual |= usual_settings(checked.get("network", Settings.network))
     depth, width = (checked.get(name, usual[name]) for name in ("depth", "width"))
     usual = suited_counts(usual, hidden_weights(depth, width), counts)
