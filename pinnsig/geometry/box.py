@@ -52,17 +52,24 @@ class Box(Domain):
 
     def named(self, text: str) -> tuple[Part, ...]:
         """The faces that a text names: "x" both sides, "x-" the lower one, "x+" the upper one."""
-        if text != "boundary" and not any(face.answers(text) for face in self.all_parts):
+        if text == "boundary":
+            return super().named(text)
+        found = tuple(face for face in self.faces_of(text.rstrip("+-")) if face.answers(text))
+        if not found:
             raise ProblemError(
                 f"on={text!r} names no coordinate of the domain: it has "
                 f"{', '.join(self.names)} (x means both sides, x- the lower, x+ the upper)"
             )
-        return super().named(text)
+        return found
 
     @property
     def all_parts(self) -> tuple[Face, ...]:
         """All faces, a pair for each coordinate."""
-        return tuple(Face(name, upper) for name in self.names for upper in (False, True))
+        return tuple(face for name in self.names for face in self.faces_of(name))
+
+    def faces_of(self, name: str) -> tuple[Face, ...]:
+        """Both faces of a coordinate; none of what is no coordinate."""
+        return (Face(name, False), Face(name, True)) if name in self.names else ()
 
     def scatter(self, unit: UnitArray) -> Placed:
         """Place all points inside."""

@@ -1,7 +1,7 @@
 """The table of errors: every built-in problem at one budget, beside the best that is published."""
 
 from pinnsig.table.budget import ROOT, Budget
-from pinnsig.table.entries import ENTRIES, Entry, Published, entry_of
+from pinnsig.table.entries import ENTRIES, Entry, Measure, Published, entry_of
 from pinnsig.table.records import read_tables
 from pinnsig.table.running import run_table
 from pinnsig.table.summary import Line, Summary
@@ -12,6 +12,7 @@ __all__ = [
     "Budget",
     "Entry",
     "Line",
+    "Measure",
     "Published",
     "Summary",
     "entry_of",

@@ -25,18 +25,37 @@ SINES = {"network": "siren:omega_0=5", "depth": 2, "width": 30}
 
 
 @dataclass(frozen=True)
+class Measure:
+    """What an error is of, where that is less than every field everywhere.
+
+    Attributes:
+        fields: which; the largest of their errors counts.
+        at: the coordinates that are held, such as the end of time.
+    """
+
+    fields: tuple[str, ...]
+    at: Mapping[str, float]
+
+    def __str__(self) -> str:
+        held = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
+        return f"{', '.join(self.fields)} at {held}"
+
+
+@dataclass(frozen=True)
 class Published:
-    """The lowest error in print.
+    """The lowest error in print that was found.
 
     Attributes:
         error: relative L2.
         source: the method, and where it was published.
         other: what differs from the setting here; "" where nothing that matters does.
+        measure: what it is of; None for all.
     """
 
     error: float
     source: str
     other: str = ""
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True)

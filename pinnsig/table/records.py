@@ -12,14 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pinnsig.core.errors import RunError
 from pinnsig.core.files import write_reported
 from pinnsig.core.json import dumps
 from pinnsig.core.paths import plain
+from pinnsig.model.evaluation import compare, evaluation_axes
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.loading import load
 from pinnsig.sweeps.table import DONE, FAILED, MISSING, Row
 from pinnsig.table.budget import ROOT, Budget
-from pinnsig.table.entries import entry_of
+from pinnsig.table.entries import Measure, entry_of
 from pinnsig.training import NON_FINITE
 
 TableRecord = dict[str, Any]
@@ -31,7 +35,11 @@ KEPT = ("relative_l2", "estimated_error", "best_loss", "seconds", "stop", "suspi
 RECORD = {"problem", "budget", "settings", "command", "network", "weights", "runs"}
 RUN = {"seed", "status", "reason"}
 ANSWER = {"fields", "coefficients", *KEPT, "iterations", "finished", "environment"}
-"""What records, their runs, and runs with an answer have."""
+"""What records, their runs, and runs with an answer have.
+
+Beside these, `measured` is a run's error in the way that the published one was, where that is of
+less than every field everywhere.
+"""
 
 DIGITS = 6
 """Significant ones of what is kept."""
@@ -61,6 +69,8 @@ def make_record(
         if row["status"] == DONE:
             found, about = _read_run(path / row["run"])
             run |= found
+            if entry.published is not None and entry.published.measure is not None:
+                run |= _rounded({"measured": measured(path / row["run"], entry.published.measure)})
         runs.append(run)
     return {
         "problem": problem,
@@ -97,6 +107,18 @@ def _read_run(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         found |= {"status": FAILED, "reason": result["stop"]}
     network = f"{config['network']} {config['depth']} x {config['width']}"
     return _rounded(found), {"network": network, "weights": result["parameters"]}
+
+
+def measured(path: Path, measure: Measure) -> float:
+    """Return the error of a finished run in the way that a published one was measured.
+
+    Raises:
+        PinnsigError: see `pinnsig.run.loading.load`.
+    """
+    model = load(path).model
+    axes = evaluation_axes(model.problem) | {n: np.array([v]) for n, v in measure.at.items()}
+    found = compare(model, axes)
+    return max(error for f in measure.fields if (error := found[f].relative_l2) is not None)
 
 
 def write_record(record: TableRecord, folder: Path) -> None:

@@ -23,6 +23,7 @@ from pinnsig.sweeps import (
     make_grid,
     run_planned,
 )
+from pinnsig.sweeps.grid import TABLES
 from pinnsig.table.budget import ROOT, Budget
 from pinnsig.table.entries import entry_of
 from pinnsig.table.records import make_record, write_record
@@ -103,7 +104,7 @@ def _grids(budget: Budget, names: Sequence[str]) -> list[Grid]:
 def _values(settings: dict[str, Any]) -> dict[str, Any]:
     """Each setting as the only one of its values."""
     return {
-        name: {key: [one] for key, one in value.items()} if isinstance(value, dict) else [value]
+        name: {key: [one] for key, one in value.items()} if name in TABLES else [value]
         for name, value in settings.items()
     }
 

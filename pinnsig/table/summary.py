@@ -81,9 +81,17 @@ class Line:
         errors = self.errors()
         return statistics.median(errors) if errors else None
 
+    def measured(self) -> float | None:
+        """The median error in the way that the published one was measured, if that is known."""
+        if self.published is None or self.published.measure is None:
+            return self.median()
+        errors = [math.inf for run in self.runs if run["status"] == FAILED]
+        errors += [run["measured"] for run in self.done if "measured" in run]
+        return statistics.median(errors) if errors else None
+
     def beats(self) -> bool | None:
-        """Whether the median is below the best published error; None where that cannot be said."""
-        median = self.median()
+        """Whether `measured` is below the best published error; None where that cannot be said."""
+        median = self.measured()
         if median is None or self.published is None or self.published.other:
             return None
         return median < self.published.error

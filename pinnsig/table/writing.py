@@ -106,11 +106,14 @@ def cells(line: Line, between: str = "; ", code: str = "") -> tuple[str, ...]:
 
 
 def published_text(line: Line) -> str:
-    """Return the best published error with its source and how its setting differs."""
+    """Return the best published error with its source, and how it or its setting differs."""
     if line.published is None:
         return "-"
-    other = f"; {line.published.other}" if line.published.other else ""
-    return f"{line.published.error:.1e}: {line.published.source}{other}"
+    parts = [f"{line.published.error:.1e}: {line.published.source}", line.published.other]
+    if line.published.measure is not None:
+        here = line.measured()
+        parts.append(f"of {line.published.measure}" + (f", here {here:.1e}" if here else ""))
+    return "; ".join(filter(None, parts))
 
 
 def spread_text(spread: Spread) -> str:

@@ -58,13 +58,14 @@ class MiniBatches:
             if name in strides
         }
         if self.draw is not None:  # a number that no other draw of the run has
-            found[INTERIOR] = self.draw((phase + 1 << 32) + iteration, self.size)
+            wanted = min(self.size, len(loss.sites[INTERIOR].points))
+            found[INTERIOR] = self.draw((phase + 1 << 32) + iteration, wanted)
         return found
 
     def ends_epoch(self, loss: Objective, iteration: int) -> bool:
-        """Whether as many points have been seen again as the loss has inside."""
-        inside = len(loss.sites[INTERIOR].points)
-        return iteration * self.size // inside > (iteration - 1) * self.size // inside
+        """Whether as many points have been seen again as the loss has of its largest term."""
+        most = max(len(sites.points) for sites in loss.sites.values())
+        return iteration * self.size // most > (iteration - 1) * self.size // most
 
     def _some(self, name: str, own: Sites, stride: int, phase: int, iteration: int) -> Sites:
         groups, wanted = len(own.points) // stride, max(self.size // stride, 1)

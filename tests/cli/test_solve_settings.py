@@ -28,6 +28,7 @@ FLAGS: list[tuple[str, Any, Any]] = [
     ("--sampler", "sobol", "sobol"),
     ("--set", "nu=0.02", {"nu": 0.02}),
     ("--weight", "initial=10", {"initial": 10.0}),
+    ("--scaling", '{"terms": {"initial": 3}}', {"outputs": {}, "terms": {"initial": 3.0}}),
     ("--seed", "5", 5),
     ("--dtype", "float64", "float64"),
     ("--device", "cpu", "cpu"),

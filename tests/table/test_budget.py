@@ -19,6 +19,7 @@ KINDS = Entry(
         "scale": 1.3,
         "network": "fourier:sigma=0.5",
         "lr": 1 / 3,
+        "scaling": {"outputs": {"u": [33.0, 3.0]}, "terms": {"residual": 200.0}},
     }
 )
 

@@ -3,13 +3,25 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from pinnsig.core.errors import ProblemError, SettingsError
 from pinnsig.run.directory import RunDirectory
+from pinnsig.run.loading import load
 from pinnsig.sweeps import SweepWatcher
-from pinnsig.table import ENTRIES, ROOT, Budget, Entry, Line, read_tables, run_table
+from pinnsig.table import (
+    ENTRIES,
+    ROOT,
+    Budget,
+    Entry,
+    Line,
+    Measure,
+    Published,
+    read_tables,
+    run_table,
+)
 from pinnsig.table.running import built_in_problems
 from tests.conftest import SMALL, strict_json
 from tests.table.conftest import BUDGET
@@ -68,6 +80,19 @@ def test_what_is_left_on_disk(two: list[str], tmp_path: Path):
     assert run["environment"]["versions"]["torch"] == torch.__version__
     assert run["finished"][:2] == "20"
     assert len((folder / "heat.json").read_text()) < 6000
+
+
+def test_an_error_is_measured_as_a_published_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    published = Published(1.0, "a method", measure=Measure(("u",), {"t": 0.5}))
+    monkeypatch.setitem(ENTRIES, "heat", Entry(published, SMALL))
+    table = run_table(Budget("quick", 60.0, 1), ["heat"], tmp_path)
+    (record,) = read_tables(tmp_path)[Budget("quick", 60.0, 1)]
+    (row,) = table
+    x = np.linspace(0.0, 1.0, 4001)
+    u = load(table.path / row["run"]).predict(x=x, t=0.5)["u"]
+    true = np.exp(-0.1 * np.pi**2 * 0.5) * np.sin(np.pi * x)
+    expected = np.linalg.norm(u - true) / np.linalg.norm(true)
+    assert record["runs"][0]["measured"] == pytest.approx(expected, rel=1e-2)
 
 
 def test_unknown_functions_count_as_fields_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

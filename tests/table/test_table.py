@@ -10,8 +10,8 @@ import pytest
 
 from pinnsig.core.errors import RunError
 from pinnsig.plots import Dots, dots_figure
-from pinnsig.table import Budget, Line, Published, Summary, read_tables
-from pinnsig.table.writing import cells, facts, markdown, spread_text
+from pinnsig.table import Budget, Line, Measure, Published, Summary, read_tables
+from pinnsig.table.writing import cells, facts, markdown, published_text, spread_text
 
 BUDGET = Budget("accurate", 300.0, 3)
 ENVIRONMENT = {
@@ -83,6 +83,18 @@ def test_how_many_are_right_precise_and_below_the_best_published():
     ])  # fmt: skip
     assert (summary.right, summary.precise) == (4, 3)
     assert (summary.beaten, summary.comparable) == (1, 3)
+
+
+def test_a_published_error_is_met_in_the_way_it_was_measured():
+    published = Published(1e-4, "a method", measure=Measure(("u", "v"), {"t": 1.0}))
+    runs = [run(0, u=1e-3) | {"measured": 9e-5}, run(1, u=1e-3) | {"measured": 3e-5}]
+    found = line(*runs, published=published)
+    assert (found.median(), found.measured(), found.beats()) == (1e-3, 6e-5, True)
+    assert published_text(found) == "1.0e-04: a method; of u, v at t = 1, here 6.0e-05"
+    unknown = line(run(0, u=1e-9), published=published)  # of an older record
+    assert (unknown.measured(), unknown.beats()) == (None, None)
+    assert published_text(unknown) == "1.0e-04: a method; of u, v at t = 1"
+    assert line(*runs, FAILED, FAILED | {"seed": 3}, FAILED, published=published).beats() is False
 
 
 def test_markdown():

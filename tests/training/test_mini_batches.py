@@ -9,6 +9,7 @@ import torch
 
 import pinnsig
 from pinnsig.objective import Objective
+from pinnsig.problem import Sites
 from pinnsig.run.building import build, build_objective
 from pinnsig.run.loading import load
 from pinnsig.run.settings import resolve
@@ -48,6 +49,25 @@ def test_an_epoch_takes_every_point_once_and_its_mean_is_the_loss() -> None:
     assert not np.array_equal(seen[0], batches.take(whole, 0, 6)["residual"].points)
     assert np.array_equal(seen[2], MiniBatches(12, 1).take(whole, 0, 3)["residual"].points)
     assert not np.array_equal(seen[2], MiniBatches(12, 1).take(whole, 1, 3)["residual"].points)
+
+
+def test_a_term_with_fewer_points_than_a_batch_has_all_or_as_many_new_ones() -> None:
+    given = {key: value for key, value in SMALL.items() if key != "figures"} | {"collocation": 5}
+    whole = build_objective(build(resolve({**given, "problem": "heat", "boundary": 60})))
+    size = len(whole.sites["boundary"].points) // 4
+    asked: list[int] = []
+
+    def draw(number: int, count: int) -> Sites:
+        asked.append(count)
+        return whole.sites["residual"]
+
+    batches = MiniBatches(size, 0, draw)
+    taken = batches.take(whole, 0, 1)
+    assert asked == [5]  # and not `size`
+    assert len(taken["boundary"].points) == size
+    assert taken["initial"] is whole.sites["initial"]
+    ends = [batches.ends_epoch(whole, iteration) for iteration in range(1, 9)]
+    assert ends == [False, False, False, True] * 2  # of the largest term
 
 
 def test_neighbours_stay_together() -> None:

@@ -1,5 +1,6 @@
 """What a setting may be: functions that check a value by its name and give it its type."""
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
@@ -110,7 +111,15 @@ def table(name: str, value: Any) -> dict[str, Any]:
 
 
 def scaling(name: str, value: Any) -> str | dict[str, Any]:
-    """`auto`, `none`, or a table: `outputs` with middle and size each, `terms` with sizes."""
+    """`auto`, `none`, or a table: `outputs` with middle and size each, `terms` with sizes.
+
+    A text has the table as JSON.
+    """
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise SettingsError(f"{name} = {value!r} is no JSON: {error}") from None
     if isinstance(value, str):
         return word("auto", "none")(name, value)
     given = table(name, value)

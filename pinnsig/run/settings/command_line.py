@@ -1,5 +1,6 @@
 """Settings as the command line takes them."""
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ def flags(settings: Mapping[str, Any]) -> Iterator[str]:
         flag = "--phase" if name == "phases" else f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             yield flag if value else flag.replace("--", "--no-", 1)
+        elif name == "scaling" and isinstance(value, Mapping):
+            yield from (flag, json.dumps(value))
         elif isinstance(value, Mapping):
             for key, one in value.items():
                 yield from (flag, f"{key}={_text(one)}")

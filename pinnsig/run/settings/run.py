@@ -75,7 +75,7 @@ class GivenSettings:
     scaling: str | dict[str, Any] = setting(
         scaling,
         "sizes of outputs and terms: auto, found where they are far from order one, as in SI units;"
-        " none; in Python and files also a table of them  [auto; paper: none]",
+        " none; or a table of them, here as JSON (see Units in docs)  [auto; paper: none]",
         "auto",
         "WORD",
     )
