@@ -19,11 +19,19 @@ from pinnsig.optim import (
     Schedule,
     TorchOptimizer,
 )
-from pinnsig.problem import Sites
+from pinnsig.problem import INTERIOR, Sites
 from pinnsig.run.building import RunComponents, run_sites
 from pinnsig.run.settings import PhaseSettings
-from pinnsig.sampling import COORDINATE_BYTES, draw_inside
-from pinnsig.training import DrawInside, Fresh, MiniBatches, NewPoints, Phase, ResidualBased
+from pinnsig.sampling import COORDINATE_BYTES, Counts, draw_inside, draw_sites
+from pinnsig.training import (
+    Draw,
+    DrawInside,
+    Fresh,
+    MiniBatches,
+    NewPoints,
+    Phase,
+    ResidualBased,
+)
 from pinnsig.training.weighting import WEIGHTINGS, Causal, Weighting
 
 EXACT = ("lhs", "uniform", "sobol", "halton")  # samplers that give as many points as asked
@@ -94,20 +102,34 @@ def _batches(parts: RunComponents, phase: PhaseSettings) -> MiniBatches | None:
     if s.causal or s.weighting == "attention":
         what = "causal" if s.causal else "weighting = attention"
         raise SettingsError(f"{what} weights single points, which batch = {phase.batch} changes")
-    own = parts.problem.collocation_points is not None
-    fresh = phase.points == "fresh" and not own
+    if phase.points is None:
+        return MiniBatches(phase.batch, s.seed)
+    draw, wanted = _new_batch(parts, phase.batch), min(phase.batch, s.collocation)
+    inside = draw(1).get(INTERIOR)
+    given = wanted if inside is None else len(inside.points)
+    if given != wanted:
+        raise SettingsError(
+            f"sampler {s.sampler} gives {given} points where batch = {phase.batch}: take another, "
+            "or that number"
+        )
+    return MiniBatches(phase.batch, s.seed, draw)
 
-    def draw(number: int, count: int) -> Sites:
-        return draw_inside(parts.problem, count, s.sampler, s.seed, number)
 
-    if fresh:
-        given = len(draw(1, phase.batch).points)
-        if given != phase.batch:
-            raise SettingsError(
-                f"sampler {s.sampler} gives {given} points where batch = {phase.batch}: take "
-                "another, or that number"
-            )
-    return MiniBatches(phase.batch, s.seed, draw if fresh else None)
+def _new_batch(parts: RunComponents, size: int) -> Draw:
+    """Return what draws collocation points, and all of initial or boundary ones if so few."""
+    s, problem = parts.settings, parts.problem
+    few = {name: n if (n := getattr(s, name)) <= size else 0 for name in ("initial", "boundary")}
+    counts = Counts(min(size, s.collocation), **few)
+    terms = problem.terms()
+    drawn = {name for name, c in terms.items() if c.group in few and not c.given}
+    if problem.collocation_points is None:
+        drawn.add(INTERIOR)
+
+    def draw(number: int) -> dict[str, Sites]:
+        found = draw_sites(problem, counts, s.sampler, s.seed, number)
+        return {name: own for name, own in found.items() if name in drawn}
+
+    return draw
 
 
 def _optimizer(

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from pinnsig.core.errors import SettingsError
 from pinnsig.objective import Objective
-from pinnsig.problem import INTERIOR, Sites
-from pinnsig.training.points import DrawInside
+from pinnsig.problem import Sites
+from pinnsig.training.points import Draw
 
 Order = NDArray[np.intp]
 
@@ -25,8 +25,8 @@ class MiniBatches:
     Args:
         size: how many.
         seed: of the orders.
-        draw: gives collocation points for each iteration, which are kept nowhere; None takes those
-            of the loss.
+        draw: gives points of some terms for each iteration, as many each time, which are kept
+            nowhere; those of other terms are taken from the loss.
 
     Raises:
         SettingsError: no points at all.
@@ -34,7 +34,7 @@ class MiniBatches:
 
     size: int
     seed: int
-    draw: DrawInside | None = None
+    draw: Draw | None = None
     _orders: dict[str, tuple[tuple[int, int], Order]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -51,16 +51,14 @@ class MiniBatches:
             phase: its number, from 0.
             iteration: of the phase, from 1.
         """
+        # a number that no other draw of the run has
+        drawn = self.draw((phase + 1 << 32) + iteration) if self.draw is not None else {}
         strides = {block.name: block.stride for block in loss.blocks}
-        found = {
-            name: self._some(name, own, strides[name], phase, iteration)
+        return {
+            name: drawn.get(name) or self._some(name, own, strides[name], phase, iteration)
             for name, own in loss.sites.items()
             if name in strides
         }
-        if self.draw is not None:  # a number that no other draw of the run has
-            wanted = min(self.size, len(loss.sites[INTERIOR].points))
-            found[INTERIOR] = self.draw((phase + 1 << 32) + iteration, wanted)
-        return found
 
     def ends_epoch(self, loss: Objective, iteration: int) -> bool:
         """Whether as many points have been seen again as the loss has of its largest term."""
@@ -69,7 +67,7 @@ class MiniBatches:
 
     def _some(self, name: str, own: Sites, stride: int, phase: int, iteration: int) -> Sites:
         groups, wanted = len(own.points) // stride, max(self.size // stride, 1)
-        if wanted >= groups or (name == INTERIOR and self.draw is not None):
+        if wanted >= groups:
             return own
         start, parts = (iteration - 1) * wanted, []
         while wanted:

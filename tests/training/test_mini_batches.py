@@ -9,9 +9,9 @@ import torch
 
 import pinnsig
 from pinnsig.objective import Objective
-from pinnsig.problem import Sites
 from pinnsig.run.building import build, build_objective
 from pinnsig.run.loading import load
+from pinnsig.run.phases import build_phases
 from pinnsig.run.settings import resolve
 from pinnsig.training import MiniBatches
 from tests.conftest import Cli
@@ -51,21 +51,23 @@ def test_an_epoch_takes_every_point_once_and_its_mean_is_the_loss() -> None:
     assert not np.array_equal(seen[2], MiniBatches(12, 1).take(whole, 1, 3)["residual"].points)
 
 
-def test_a_term_with_fewer_points_than_a_batch_has_all_or_as_many_new_ones() -> None:
-    given = {key: value for key, value in SMALL.items() if key != "figures"} | {"collocation": 5}
-    whole = build_objective(build(resolve({**given, "problem": "heat", "boundary": 60})))
-    size = len(whole.sites["boundary"].points) // 4
-    asked: list[int] = []
-
-    def draw(number: int, count: int) -> Sites:
-        asked.append(count)
-        return whole.sites["residual"]
-
-    batches = MiniBatches(size, 0, draw)
-    taken = batches.take(whole, 0, 1)
-    assert asked == [5]  # and not `size`
-    assert len(taken["boundary"].points) == size
-    assert taken["initial"] is whole.sites["initial"]
+def test_fresh_points_are_no_more_than_the_term_has() -> None:
+    given = {key: value for key, value in SMALL.items() if key != "figures"}
+    given |= {"collocation": 5, "initial": 16, "boundary": 64}
+    parts = build(resolve({**given, "problem": "heat", "phases": ["adam:9,batch=16,points=fresh"]}))
+    whole, (phase,) = build_objective(parts), build_phases(parts)
+    batches = phase.batches
+    assert batches is not None
+    taken = [batches.take(whole, 0, iteration) for iteration in (1, 2, 1)]
+    assert [len(taken[0][name].points) for name in taken[0]] == [5, 16, 16]
+    for name in ("residual", "initial"):  # all new, from the iteration's number alone
+        first, second, again = (sites[name].points for sites in taken)
+        assert np.array_equal(first, again)
+        assert not np.isin(
+            first[:, 0], np.append(second[:, 0], whole.sites[name].points[:, 0])
+        ).any()
+    kept = whole.sites["boundary"].points
+    assert all(np.isin(sites["boundary"].points[:, 1], kept[:, 1]).all() for sites in taken)
     ends = [batches.ends_epoch(whole, iteration) for iteration in range(1, 9)]
     assert ends == [False, False, False, True] * 2  # of the largest term
 

@@ -49,7 +49,7 @@ class PhaseSettings:
     batch: int | None = setting(
         integer(1),
         "at most so many points of each term an iteration, one batch after another; with "
-        "points=fresh the collocation points of each are new  [all]",
+        "points=fresh the collocation points of each are new, and others if so few  [all]",
     )
     evaluations: int | None = setting(integer(1), "evaluations at most")
     seconds: float | None = setting(number(above=0.0), "seconds at most")
