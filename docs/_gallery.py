@@ -174,7 +174,8 @@ def facts(cls: type[Problem], entry: Entry, records: list[dict[str, Any]]) -> st
 def published(best: Published) -> str:
     """Return a published error in words."""
     other = f"; not the same setting: {plain_rst(best.other)}" if best.other else ""
-    return f"{best.error:.1e}, {plain_rst(best.source)}{other}"
+    of = f", of {best.measure}" if best.measure else ""
+    return f"{best.error:.1e}{of}, {plain_rst(best.source)}{other}"
 
 
 def plain_rst(text: str) -> str:

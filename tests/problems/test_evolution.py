@@ -110,27 +110,45 @@ def test_mild_burgers_agrees_with_the_coefficient_set():
 
 
 def test_solitons_have_their_heights_speeds_and_mass():
-    pair = kdv_soliton.KdVSoliton()
+    pair, rates = kdv_soliton.KdVSoliton(), (math.sqrt(6), math.sqrt(2))
     x = torch.linspace(-10, 10, 40001, dtype=torch.float64)
-    for t in (0.0, 3.0):
-        u = pair.solution(x, torch.full_like(x, t))
-        crests = (u[1:-1] > u[:-2]) & (u[1:-1] > u[2:])
-        assert u[1:-1][crests].sort().values.tolist() == pytest.approx([0.5, 2.0], abs=2e-2)
-        # the integral of k² / 2 sech²(k x / 2) is 2 k; what lies outside weighs 5e-3
-        assert torch.trapezoid(u, x).item() == pytest.approx(6.0, abs=6e-3)
-        assert torch.trapezoid(u**2, x).item() == pytest.approx(2 / 3 + 16 / 3, abs=5e-5)
-    # a fast one of speed 4 gains log(3) by the collision, the slow one loses 2 log(3)
+    u = pair.solution(x, torch.full_like(x, 2.5))
+    inner = u[1:-1]
+    crests = (inner > u[:-2]) & (inner > u[2:])
+    assert inner[crests].tolist() == pytest.approx([1.0, 3.0], abs=1e-3)
+    # the integral of k² / 2 sech²(k x / 2) is 2 k, and 2 k³ / 3 that of its square
+    assert torch.trapezoid(u, x).item() == pytest.approx(2 * sum(rates), abs=1e-3)
+    squares = sum(2 / 3 * k**3 for k in rates)
+    assert torch.trapezoid(u**2, x).item() == pytest.approx(squares, abs=1e-5)
+    # each is shifted by the log of (k + l) / (k - l) over its own rate, the slow one twice so far
+    log = math.log(2 + math.sqrt(3))
+    after = [-8 + 2 * 2.5 - log / rates[1], -12 + 6 * 2.5 + log / rates[0]]
+    assert x[1:-1][crests].tolist() == pytest.approx(after, abs=2e-3)
+    early = pair.solution(x, torch.zeros_like(x))
+    assert x[early.argmax()].item() == pytest.approx(-8 + log / rates[1], abs=2e-3)
     one = kdv_soliton.KdVSoliton(solitons="one")
-    late = torch.tensor([3.0], dtype=torch.float64)
-    crest = torch.tensor([6.0 + math.log(3) / 2], dtype=torch.float64)
-    assert pair.solution(crest, late).item() == pytest.approx(2.0, abs=2e-2)
-    assert one.solution(late * 2, late).item() == pytest.approx(2.0, abs=1e-12)
+    crest, late = torch.tensor([[2.0], [5.0]], dtype=torch.float64)
+    assert one.solution(crest, late).item() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_two_solitons_are_those_of_the_source():
+    """By the closed form of Urbán, Stefanou and Pons, whose x is larger by 10."""
+    x = torch.linspace(-10, 10, 101, dtype=torch.float64)[:, None]
+    t = torch.linspace(0, 5, 51, dtype=torch.float64)
+    c, d = 6.0, 2.0
+    k, m = math.sqrt(c), math.sqrt(d)
+    fast, slow = x + 10 - c * t + 2, x + 10 - d * t - 2
+    above = c * torch.cosh(m * slow / 2) ** 2 + d * torch.sinh(k * fast / 2) ** 2
+    plus, minus = (k * fast + m * slow) / 2, (k * fast - m * slow) / 2
+    below = (k - m) * torch.cosh(plus) + (k + m) * torch.cosh(minus)
+    found = kdv_soliton.KdVSoliton().solution(x, t)
+    torch.testing.assert_close(found, 2 * (c - d) * above / below**2, rtol=0, atol=1e-13)
 
 
 def test_the_slope_of_solitons_is_their_derivative():
     for problem in (kdv_soliton.KdVSoliton(), kdv_soliton.KdVSoliton(solitons="one")):
         x = torch.linspace(-10, 10, 41, dtype=torch.float64).requires_grad_()
-        t = torch.linspace(0, 3, 41, dtype=torch.float64)
+        t = torch.linspace(0, 5, 41, dtype=torch.float64)
         (slope,) = torch.autograd.grad(problem.solution(x, t).sum(), x)
         torch.testing.assert_close(problem.slope(x, t), slope, rtol=1e-10, atol=1e-12)
 
