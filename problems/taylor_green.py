@@ -12,16 +12,16 @@ class TaylorGreen(Problem):
     """Incompressible Navier-Stokes equations for velocity (u, v) and pressure p, periodic in x, y.
 
     u_t + u u_x + v u_y + p_x = nu (u_xx + u_yy), v_t + u v_x + v v_y + p_y = nu (v_xx + v_yy) and
-    u_x + v_y = 0 on 0 <= x, y <= 2 pi, 0 <= t <= 1, from four vortices at rest in their places.
+    u_x + v_y = 0 on 0 <= x, y <= 2 pi, 0 <= t <= 2, from four vortices at rest in their places.
     Everything is dimensionless; 1 / nu is the Reynolds number. Source: Taylor and Green (1937),
     Mechanism of the production of small eddies from large ones; the solution in the plane is the
     closed form of Taylor (1923). The network sees x and y as points of circles, so that everything
     is periodic exactly; the pressure's level is held at x = 0.
     """
 
-    domain = Box(x=(0.0, 2 * math.pi), y=(0.0, 2 * math.pi), t=(0.0, 1.0))
+    domain = Box(x=(0.0, 2 * math.pi), y=(0.0, 2 * math.pi), t=(0.0, 2.0))
     fields = ("u", "v", "p")
-    nu = Coefficient(0.1, minimum=0.0)
+    nu = Coefficient(0.01, minimum=0.0)
 
     def residual(self, u, v, p):
         """The balances of momentum along x and y, and of mass."""

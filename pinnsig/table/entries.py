@@ -100,6 +100,7 @@ ENTRIES: dict[str, Entry] = {
             4.8e-6, f"{TINN}; in the very same setting 2.8e-3, Wang, Teng and Perdikaris (2021)"
         )
     ),
+    "inverse-lorenz": Entry(settings={"collocation": 1000}),
     "kdv": Entry(Published(8.2e-11, DSGNAR), {"slabs": 3}),
     "kdv-soliton": Entry(Published(2.2e-6, VRBA)),
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
@@ -116,6 +117,7 @@ ENTRIES: dict[str, Entry] = {
     ),
     "schrodinger": Entry(Published(2.0e-3, RAISSI, "error of |h|")),
     "stokes": Entry(settings=SINES),
+    "taylor-green": Entry(Published(2.1e-2, "MindSpore Flow's documentation"), SINES),
     "wave": Entry(Published(1.2e-15, DSGNAR), SINES),
 }
 

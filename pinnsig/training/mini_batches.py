@@ -61,9 +61,13 @@ class MiniBatches:
         }
 
     def ends_epoch(self, loss: Objective, iteration: int) -> bool:
-        """Whether as many points have been seen again as the loss has of its largest term."""
+        """Whether as many points have been seen again as the loss has of its largest term.
+
+        Where each iteration sees as many, it is every tenth one: the whole loss takes time, too.
+        """
         most = max(len(sites.points) for sites in loss.sites.values())
-        return iteration * self.size // most > (iteration - 1) * self.size // most
+        length = most / self.size if most > self.size else 10
+        return iteration // length > (iteration - 1) // length
 
     def _some(self, name: str, own: Sites, stride: int, phase: int, iteration: int) -> Sites:
         groups, wanted = len(own.points) // stride, max(self.size // stride, 1)
