@@ -63,14 +63,21 @@ class ScaledCoordinates:
         """Return the same as `stack_partials` of the inputs' jets."""
         columns = [plan.coordinates.index(name) for name in self.maps]
         stack = points.new_zeros(len(plan), points.shape[0], len(columns))
-        # numbers one by one: a graph that is recorded on a GPU takes no tensors from the host
         firsts = {alpha.index(1): k for k, alpha in enumerate(plan.alphas) if sum(alpha) == 1}
-        for j, (column, (middle, factor)) in enumerate(
-            zip(columns, self.maps.values(), strict=True)
-        ):
+        places = [(firsts[column], j) for j, column in enumerate(columns) if column in firsts]
+        maps = list(self.maps.values())
+        if points.device.type == "cpu":
+            middles, factors = (points.new_tensor(numbers) for numbers in zip(*maps, strict=True))
+            stack[0] = (points[:, columns] - middles) * factors
+            if places:
+                rows, inputs = map(list, zip(*places, strict=True))
+                stack[rows, :, inputs] = factors[inputs, None]
+            return stack
+        # numbers one by one: a graph that is recorded on a GPU takes no tensors from the host
+        for j, (column, (middle, factor)) in enumerate(zip(columns, maps, strict=True)):
             stack[0, :, j] = (points[:, column] - middle) * factor
-            if column in firsts:
-                stack[firsts[column], :, j] = factor
+        for k, j in places:
+            stack[k, :, j] = maps[j][1]
         return stack
 
 
