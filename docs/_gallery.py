@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from _copied import write
 from sphinx_gallery.scrapers import figure_rst
 
 from pinnsig.problem import Problem, problem_class
+from pinnsig.run.settings import flags
 from pinnsig.table import Entry, Published, entry_of
 from pinnsig.table.running import built_in_problems
 
@@ -21,9 +23,9 @@ SECONDS = float(os.environ.get("PINNSIG_DOCS_SECONDS", "6"))
 
 LEFT_OUT = {
     "poisson-100d": (
-        "This page is not executed. In 100 dimensions a single evaluation takes seconds, and the "
-        "default training does not solve the problem: after 120 s the error is 1.0, and the run "
-        "says so. It is here as a yardstick for methods that scale with the dimension."
+        "This page is not executed. In 100 dimensions the default training does not solve the "
+        "problem: after 120 s the error is 1.0, and the run says so. The settings above take four "
+        "minutes. It is here as a yardstick for methods that scale with the dimension."
     )
 }
 
@@ -148,7 +150,7 @@ def script(name: str, records: list[dict[str, Any]]) -> str:
         about=plain_rst(inspect.cleandoc(cls.__doc__ or "")),
         facts=facts(cls, entry, records),
         source=Path(inspect.getsourcefile(cls) or "").name,
-        flags="".join(f" --{key} {value}" for key, value in entry.settings.items()),
+        flags="".join(f" {shlex.quote(word)}" for word in flags(entry.settings)),
         left_out=LEFT_OUT.get(name, ""),
     )
     if name in LEFT_OUT:
