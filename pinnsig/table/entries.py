@@ -31,6 +31,7 @@ HUNDRED = {
     "width": 256,
     "p": 1e-3,
     "sigma_b": 0.5,
+    "normalize": True,
     "scaling": {"outputs": {"u": [33.3, 3.0]}, "terms": {"residual": 200.0, "boundary": 3.0}},
     "weighting": "none",
     "weight": {"boundary": 40.0},
