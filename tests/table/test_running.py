@@ -84,12 +84,14 @@ def test_what_is_left_on_disk(two: list[str], tmp_path: Path):
 
 def test_an_error_is_measured_as_a_published_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     published = Published(1.0, "a method", measure=Measure(("u",), {"t": 0.5}))
-    monkeypatch.setitem(ENTRIES, "heat", Entry(published, SMALL))
+    scaling = {"outputs": {"u": [0.5, 2.0]}, "terms": {}}
+    monkeypatch.setitem(ENTRIES, "heat", Entry(published, {**SMALL, "scaling": scaling}))
     table = run_table(Budget("quick", 60.0, 1), ["heat"], tmp_path)
     (record,) = read_tables(tmp_path)[Budget("quick", 60.0, 1)]
     (row,) = table
-    x = np.linspace(0.0, 1.0, 4001)
-    u = load(table.path / row["run"]).predict(x=x, t=0.5)["u"]
+    trained, x = load(table.path / row["run"]), np.linspace(0.0, 1.0, 4001)
+    assert trained.settings.scaling == scaling
+    u = trained.predict(x=x, t=0.5)["u"]
     true = np.exp(-0.1 * np.pi**2 * 0.5) * np.sin(np.pi * x)
     expected = np.linalg.norm(u - true) / np.linalg.norm(true)
     assert record["runs"][0]["measured"] == pytest.approx(expected, rel=1e-2)
