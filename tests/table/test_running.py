@@ -94,7 +94,7 @@ def test_an_error_is_measured_as_a_published_one(monkeypatch: pytest.MonkeyPatch
     u = trained.predict(x=x, t=0.5)["u"]
     true = np.exp(-0.1 * np.pi**2 * 0.5) * np.sin(np.pi * x)
     expected = np.linalg.norm(u - true) / np.linalg.norm(true)
-    assert record["runs"][0]["measured"] == pytest.approx(expected, rel=1e-2)
+    assert record["runs"][0]["measured"] == pytest.approx(expected, rel=2e-2)
 
 
 def test_unknown_functions_count_as_fields_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
