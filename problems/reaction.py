@@ -5,14 +5,14 @@ import math
 import torch
 from torch import Tensor
 
-from pinnsig.problem import Box, Coefficient, Initial, Periodic, Problem
+from pinnsig.problem import Box, Coefficient, Initial, Problem
 
 
 class Reaction(Problem):
     """u_t = rho u (1 - u) on 0 <= x <= 2 pi, from u(x, 0) = exp(-8 (x / pi - 1)²).
 
-    Everything is dimensionless; rho is the rate. Both ends have the same value, which says nothing
-    new: no derivative in x appears. Source: Krishnapriyan, Gholami, Zhe, Kirby and Mahoney (2021),
+    Everything is dimensionless; rho is the rate. No derivative in x appears, and no condition at
+    its ends is needed. Source: Krishnapriyan, Gholami, Zhe, Kirby and Mahoney (2021),
     Characterizing possible failure modes in physics-informed neural networks, with rho = 5. The
     solution is a closed form.
     """
@@ -25,9 +25,8 @@ class Reaction(Problem):
         return u.t - self.rho * u * (1 - u)
 
     def conditions(self):
-        """A bell to start from, and the same values on both sides."""
+        """A bell to start from."""
         yield Initial(u=bell)
-        yield Periodic(on="x", order=1)
 
     def hard_ansatz(self, n, x, t):
         """The bell plus t n."""
