@@ -39,7 +39,7 @@ HUNDRED = {
     "sampler": "uniform",
     "collocation": 32,
     "boundary": 1000,
-    "phases": ["adam:2600,lr=5e-3,points=fresh,batch=1000,schedule=cosine"],
+    "phases": ["adam:3500,lr=5e-3,points=fresh,batch=1000,schedule=cosine"],
 }
 """For a function of a hundred coordinates: units near single ones, and ever new points.
 
