@@ -26,6 +26,7 @@ def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, capture_output=True, env=environment(**changes), check=False)
 
 
+@pytest.mark.slow
 def test_a_windows_code_page_a_gui_backend_and_no_display(tmp_path: Path):
     problem = tmp_path / "greek.py"
     problem.write_text(
@@ -79,7 +80,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, finished: Path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c(tmp_path: Path, times: int):
     # the first signal lets it go on, unless there is to be a second, which ends it where it waits
     waits = "if" if times == 1 else "while"

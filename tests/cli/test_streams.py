@@ -31,7 +31,9 @@ def shell(text: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("streams", ["<&- >&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    "streams", ["<&- >&- 2>&-", pytest.param("2>/dev/full", marks=pytest.mark.slow)]
+)
 def test_nowhere_to_say_it_the_run_is_as_any_other(tmp_path: Path, streams: str):
     done = shell(
         f"pinnsig solve burgers {' '.join(FLAGS)} --runs {tmp_path} --no-figures {streams}"

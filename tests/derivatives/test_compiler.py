@@ -118,7 +118,9 @@ def one_bit(data: bytes) -> bytes:
     return data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
 
 
-@pytest.mark.parametrize("damage", [emptied, zeroed, one_bit])
+@pytest.mark.parametrize(
+    "damage", [*(pytest.param(d, marks=pytest.mark.slow) for d in (emptied, zeroed)), one_bit]
+)
 def test_a_damaged_library_is_made_again(compiled: Path, damage: Callable[[bytes], bytes]):
     """In a process of its own, which loading such a file could kill."""
     whole = compiled.read_bytes()
@@ -317,7 +319,9 @@ class Notices(Callback):
         self.found = parts.notices
 
 
-@pytest.mark.parametrize("phases", [["adam:2"], ["adam:2", "ssbroyden:2"]])
+@pytest.mark.parametrize(
+    "phases", [pytest.param(["adam:2"], marks=pytest.mark.slow), ["adam:2", "ssbroyden:2"]]
+)
 def test_a_run_says_it_once_and_what_it_costs(tmp_path: Path, monkeypatch, phases):
     said = Notices()
     small = {name: value for name, value in SMALL.items() if name not in ("adam", "lbfgs")}

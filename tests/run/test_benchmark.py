@@ -10,6 +10,7 @@ SMALL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_engine_is_timed_and_right():
     found = {e.name: e for e in benchmark(resolve(SMALL), repeats=2)}
     assert set(found) >= {"jets", "nested"}

@@ -87,6 +87,7 @@ def test_lbfgs_reaches_the_same_losses(tmp_path: Path, sizes):
         assert mine["best_loss"] == pytest.approx(own["best_loss"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_members_may_be_in_different_phases(tmp_path: Path, sizes):
     """And differ in all that concerns training: limits, weights, weighting, precision, points."""
     phases = [
@@ -108,6 +109,7 @@ def test_members_may_be_in_different_phases(tmp_path: Path, sizes):
         assert mine["best_loss"] == pytest.approx(own["best_loss"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_those_with_a_file_and_other_shapes(tmp_path: Path, heat: Path, sizes):
     flags = {**SMALL, "width": "6,8", "seed": "0,1", "set": {"k": [0.1, 0.2]}, "dtype": "float64"}
     alone = pinnsig.sweep(heat, out=tmp_path / "alone", **flags)
@@ -200,6 +202,7 @@ def test_a_second_ctrl_c_ends_it_at_once_with_the_best_weights(tmp_path: Path, m
     assert table.values("status") == ["done"]
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_repeated(tmp_path: Path):
     flags = {**GRID, "out": tmp_path / "sweep"}
     pinnsig.sweep("burgers", **{**flags, "seed": 0})

@@ -49,7 +49,8 @@ def test_threads_are_divided():
     assert Pool(4, 2).threads == 1
 
 
-@pytest.mark.parametrize("calls", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("calls", [1, 2])
 def test_a_killed_process_costs_only_its_run(tmp_path: Path, place: Place, calls: int):
     """The run of k = 1 is killed whenever it is begun; the others are done."""
     problem = place.problem(f"if self.k == 1: {DIE}")
@@ -155,6 +156,7 @@ def workers(tmp_path: Path) -> list[int]:
     return [int(path.name.removeprefix("gate-")) for path in tmp_path.glob("gate-*")]
 
 
+@pytest.mark.slow
 def test_killed_as_a_whole_the_same_command_finishes_it(tmp_path: Path, place: Place):
     """Nothing that was done is repeated, and what was running saved itself."""
     problem = place.problem("if self.k > 0.5 and self.is_training(): hold()")
