@@ -46,29 +46,21 @@ Term = tuple[float, float, float]
 """k, w and s of s exp(k x - w (t - 2.5))."""
 
 
-def terms_of(rates: tuple[float, ...], phases: tuple[float, ...]) -> tuple[Term, ...]:
-    """The terms whose sum F is, of one soliton or two.
-
-    Args:
-        rates: k of each; k² is its speed.
-        phases: where each would be at t = 0 if there were no other, but for the shift.
-    """
-    first, *others = [
-        (k, k**3, math.exp(-k * (x + 2.5 * k**2))) for k, x in zip(rates, phases, strict=True)
-    ]
-    if not others:
-        return (0.0, 0.0, 1.0), first
-    (second,) = others
-    apart, together = rates[0] - rates[1], rates[0] + rates[1]
-    both = (together, first[1] + second[1], first[2] * second[2] * apart)
-    alone = [(k, w, s * together) for k, w, s in (first, second)]
-    return (0.0, 0.0, apart), *alone, both
+def soliton(k: float, x: float) -> Term:
+    """The term of a soliton of speed k², which is at x when t = 0 if there is no other."""
+    return k, k**3, math.exp(-k * (x + 2.5 * k**2))
 
 
-TERMS = {
-    "one": terms_of((math.sqrt(2),), (-8.0,)),
-    "pair": terms_of((math.sqrt(6), math.sqrt(2)), (-12.0, -8.0)),
-}
+def pair(fast: Term, slow: Term) -> tuple[Term, ...]:
+    """The terms whose sum F is of two solitons."""
+    (k, w, s), (k2, w2, s2) = fast, slow
+    apart, together = k - k2, k + k2
+    both = (together, w + w2, s * s2 * apart)
+    return (0.0, 0.0, apart), (k, w, s * together), (k2, w2, s2 * together), both
+
+
+FAST, SLOW = soliton(math.sqrt(6), -12.0), soliton(math.sqrt(2), -8.0)
+TERMS = {"one": ((0.0, 0.0, 1.0), SLOW), "pair": pair(FAST, SLOW)}
 
 
 def central_moment(x: Tensor, t: Tensor, terms: tuple[Term, ...], order: int) -> Tensor:

@@ -117,14 +117,14 @@ ENTRIES: dict[str, Entry] = {
         Published(2.0e-9, "SPRING (Jnini, Kiyani and others 2026)", "periodic in x and y")
     ),
     "inverse-burgers": Entry(Published(8.5e-4, RAISSI, "newer methods do not state theirs")),
+    "inverse-lorenz": Entry(settings={"collocation": 1000}),
+    "kdv": Entry(Published(8.2e-11, DSGNAR), {"slabs": 3}),
+    "kdv-soliton": Entry(Published(2.2e-6, VRBA)),
     "klein-gordon": Entry(
         Published(
             4.8e-6, f"{TINN}; in the very same setting 2.8e-3, Wang, Teng and Perdikaris (2021)"
         )
     ),
-    "inverse-lorenz": Entry(settings={"collocation": 1000}),
-    "kdv": Entry(Published(8.2e-11, DSGNAR), {"slabs": 3}),
-    "kdv-soliton": Entry(Published(2.2e-6, VRBA)),
     "kuramoto-sivashinsky": Entry(Published(5e-7, DSGNAR, "a longer time, chaotic")),
     "poisson": Entry(Published(4.5e-14, DSGNAR, "a source of several scales")),
     "poisson-100d": Entry(Published(3.6e-3, f"SPRING, by the authors of {ENGD_W}"), HUNDRED),

@@ -67,14 +67,7 @@ class Line:
 
     def errors(self) -> list[float]:
         """The largest error of each run, of fields and coefficients; infinite where it failed."""
-        found = []
-        for run in self.runs:
-            if run["status"] == FAILED:
-                found.append(math.inf)
-            elif run["status"] == DONE:
-                known = [*run["fields"].values(), *(_off(run, n) for n in run["coefficients"])]
-                found.append(max((e for e in known if e is not None), default=math.nan))
-        return [error for error in found if not math.isnan(error)]
+        return self._errors(_largest)
 
     def median(self) -> float | None:
         """The median of `errors`; None where there are none."""
@@ -85,9 +78,14 @@ class Line:
         """The median error in the way that the published one was measured, if that is known."""
         if self.published is None or self.published.measure is None:
             return self.median()
-        errors = [math.inf for run in self.runs if run["status"] == FAILED]
-        errors += [run["measured"] for run in self.done if "measured" in run]
+        errors = self._errors(lambda run: run.get("measured"))
         return statistics.median(errors) if errors else None
+
+    def _errors(self, of: Callable[[dict[str, Any]], float | None]) -> list[float]:
+        """An error of each run that has it; infinite where it failed."""
+        ended = [run for run in self.runs if run["status"] in (DONE, FAILED)]
+        found = [math.inf if run["status"] == FAILED else of(run) for run in ended]
+        return [error for error in found if error is not None]
 
     def beats(self) -> bool | None:
         """Whether `measured` is below the best published error; None where that cannot be said."""
@@ -144,6 +142,12 @@ class Summary:
     def comparable(self) -> int:
         """Problems of which the best published error is of the same setting."""
         return sum(line.beats() is not None for line in self.lines)
+
+
+def _largest(run: dict[str, Any]) -> float | None:
+    """The largest known error of a run, of fields and coefficients."""
+    known = [*run["fields"].values(), *(_off(run, name) for name in run["coefficients"])]
+    return max((error for error in known if error is not None), default=None)
 
 
 def _off(run: dict[str, Any], name: str) -> float | None:

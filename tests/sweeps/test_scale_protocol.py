@@ -63,7 +63,6 @@ def test_another_name_is_refused():
         run_scale_sweep("heat-scale")
 
 
-@pytest.mark.slow
 def test_run_judged_and_drawn(tmp_path: Path):
     table = run_scale_sweep(
         "burgers-scale", seeds=[0], out=tmp_path / "sweep", **{**SMALL, "scale": [0.5, 1.0]}
