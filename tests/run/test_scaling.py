@@ -234,3 +234,21 @@ def test_code_that_cannot_take_zeros_is_said_and_nothing_is_scaled():
 @pytest.mark.slow
 def test_a_first_run_is_right_in_si_units(tmp_path):
     assert pinnsig.solve(Moment, runs=tmp_path, figures=False, broyden=300).relative_l2 < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"terms": 3', "is no JSON"),
+        ('{"terms":' * 100_000, "is no JSON"),
+        ('{"terms": {"initial": NaN}}', "size of initial = nan must be finite"),
+        ('{"outputs": {"u": [1]}}', r"scaling of u = \[1\] must be a pair"),
+        ('{"term": {"initial": 3}}', "did you mean terms"),
+        ("[1]", "known are auto, none"),
+    ],
+    ids=range(6),
+)
+def test_a_table_in_text_that_is_none_is_refused_in_a_line(text, words):
+    with pytest.raises(SettingsError, match=words) as refused:
+        resolve({"problem": "heat", "scaling": text})
+    assert len(str(refused.value)) < 300

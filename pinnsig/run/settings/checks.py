@@ -118,8 +118,8 @@ def scaling(name: str, value: Any) -> str | dict[str, Any]:
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = json.loads(value)
-        except ValueError as error:
-            raise SettingsError(f"{name} = {value!r} is no JSON: {error}") from None
+        except (ValueError, RecursionError) as error:  # also of brackets without end
+            raise SettingsError(f"{name} = {value!r:.60} is no JSON: {error}") from None
     if isinstance(value, str):
         return word("auto", "none")(name, value)
     given = table(name, value)

@@ -1,9 +1,10 @@
 """Settings as the command line takes them."""
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from pinnsig.core.json import dumps
 
 
 def command_line(words: Sequence[str], settings: Mapping[str, Any]) -> str:
@@ -18,7 +19,7 @@ def flags(settings: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, bool):
             yield flag if value else flag.replace("--", "--no-", 1)
         elif name == "scaling" and isinstance(value, Mapping):
-            yield from (flag, json.dumps(value))
+            yield from (flag, dumps(value))
         elif isinstance(value, Mapping):
             for key, one in value.items():
                 yield from (flag, f"{key}={_text(one)}")
